@@ -9,6 +9,7 @@ import { useFilters } from '../parts/filters.ts'
 import { Icon } from '../parts/icon.tsx'
 import { Empty, Fault, Ghosts } from '../parts/notice.tsx'
 import { Card, Page } from '../parts/page.tsx'
+import { Tabs } from '../parts/tabs.tsx'
 import { useVocabulary, type Vocabulary } from '../policies/vocabulary.ts'
 import { useProfile } from '../session/session.ts'
 import { ObjectField } from './object-field.tsx'
@@ -23,18 +24,7 @@ export function AccessPage() {
   const kind = kinds.find((one) => one === ask) ?? 'actions'
   return (
     <Page title={texts.title} about={texts.about}>
-      <nav className="tabs" aria-label={texts.title}>
-        {kinds.map((one) => (
-          <button
-            type="button"
-            key={one}
-            aria-current={one === kind ? 'page' : undefined}
-            onClick={() => change({ ask: one })}
-          >
-            {texts.tabs[one]}
-          </button>
-        ))}
-      </nav>
+      <Tabs label={texts.title} tabs={texts.tabs} shown={kind} onChange={(ask) => change({ ask })} />
       <Search key={kind} kind={kind} />
     </Page>
   )

@@ -6,8 +6,8 @@ import { Badge, Button } from '../parts/button.tsx'
 import { confirmed } from '../parts/confirmation.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
 import { PasswordField, TextField } from '../parts/field.tsx'
-import { Fault } from '../parts/notice.tsx'
 import { Card, Page } from '../parts/page.tsx'
+import { Refused } from '../parts/refused.tsx'
 import { say, sayFault } from '../parts/toasts.tsx'
 import { sessionQuery, useProfile } from '../session/session.ts'
 import { textOf, useSubmit } from '../session/use-submit.ts'
@@ -54,25 +54,25 @@ function Names() {
         }
       >
         <div className="card-body">
-          {!problem?.fields.size && <Fault problem={problem} />}
-          <div className="columns">
-            <TextField
-              label={words.first}
-              name="first_name"
-              defaultValue={first_name}
-              autoComplete="given-name"
-              maxLength={150}
-              fault={problem?.fields.get('first_name')}
-            />
-            <TextField
-              label={words.last}
-              name="last_name"
-              defaultValue={last_name}
-              autoComplete="family-name"
-              maxLength={150}
-              fault={problem?.fields.get('last_name')}
-            />
-          </div>
+          <Refused problem={problem}>
+            {' '}
+            <div className="columns">
+              <TextField
+                label={words.first}
+                name="first_name"
+                defaultValue={first_name}
+                autoComplete="given-name"
+                maxLength={150}
+              />
+              <TextField
+                label={words.last}
+                name="last_name"
+                defaultValue={last_name}
+                autoComplete="family-name"
+                maxLength={150}
+              />
+            </div>
+          </Refused>
         </div>
       </Card>
     </form>
@@ -114,26 +114,13 @@ function Address() {
           say(words.changed, words.changedAbout)
         }}
       >
-        {(problem) => (
-          <>
-            <TextField
-              label={words.newEmail}
-              name="email"
-              type="email"
-              autoComplete="email"
-              required
-              autoFocus
-              fault={problem?.fields.get('email')}
-            />
-            <PasswordField
-              label={words.password}
-              name="current_password"
-              autoComplete="current-password"
-              required
-              fault={problem?.fields.get('current_password')}
-            />
-          </>
-        )}
+        <TextField label={words.newEmail} name="email" type="email" autoComplete="email" required autoFocus />
+        <PasswordField
+          label={words.password}
+          name="current_password"
+          autoComplete="current-password"
+          required
+        />
       </FormDialog>
     </Card>
   )
@@ -194,16 +181,13 @@ function Deletion() {
           await reload()
         }}
       >
-        {(problem) => (
-          <PasswordField
-            label={words.password}
-            name="current_password"
-            autoComplete="current-password"
-            required
-            autoFocus
-            fault={problem?.fields.get('current_password')}
-          />
-        )}
+        <PasswordField
+          label={words.password}
+          name="current_password"
+          autoComplete="current-password"
+          required
+          autoFocus
+        />
       </FormDialog>
     </Card>
   )

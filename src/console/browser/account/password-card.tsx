@@ -34,26 +34,20 @@ export function PasswordCard() {
           say(words.passwordChanged)
         }}
       >
-        {(problem) => (
-          <>
-            <PasswordField
-              label={words.current}
-              name="current_password"
-              autoComplete="current-password"
-              required
-              autoFocus
-              fault={problem?.fields.get('current_password')}
-            />
-            <PasswordField
-              label={words.new}
-              name="new_password"
-              autoComplete="new-password"
-              required
-              hint={words.hint}
-              fault={problem?.fields.get('new_password')}
-            />
-          </>
-        )}
+        <PasswordField
+          label={words.current}
+          name="current_password"
+          autoComplete="current-password"
+          required
+          autoFocus
+        />
+        <PasswordField
+          label={words.new}
+          name="new_password"
+          autoComplete="new-password"
+          required
+          hint={words.hint}
+        />
       </FormDialog>
     </Card>
   )

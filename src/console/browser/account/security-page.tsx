@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { call } from '../api/client.ts'
 import { asProblem } from '../api/problem.ts'
 import { Button } from '../parts/button.tsx'
-import { Cancelled, confirmed } from '../parts/confirmation.tsx'
+import { confirmed } from '../parts/confirmation.tsx'
 import { Dialog, FormDialog } from '../parts/dialog.tsx'
 import { TextField } from '../parts/field.tsx'
 import { Empty, Failed, Ghosts, Notice } from '../parts/notice.tsx'
@@ -59,7 +59,7 @@ function Factors() {
   }
   const makeFirstCodes = () =>
     makeCodes().catch((error) => {
-      if (!(error instanceof Cancelled)) sayFault(error)
+      sayFault(error)
     })
   return (
     <Card
@@ -138,15 +138,7 @@ function Factors() {
           say(words.passkeyAdded)
         }}
       >
-        {() => (
-          <TextField
-            label={words.passkeyName}
-            hint={words.passkeyHint}
-            name="name"
-            maxLength={120}
-            autoFocus
-          />
-        )}
+        <TextField label={words.passkeyName} hint={words.passkeyHint} name="name" maxLength={120} autoFocus />
       </FormDialog>
       <RecoveryCodes codes={codes} onClose={() => setCodes(null)} />
     </Card>

@@ -11,7 +11,6 @@ import { approvable } from '../parts/approvable.ts'
 import { confirmed } from '../parts/confirmation.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
 import { TextField } from '../parts/field.tsx'
-import { Fault } from '../parts/notice.tsx'
 import { textOf } from '../session/use-submit.ts'
 import { texts } from './texts.ts'
 
@@ -74,33 +73,23 @@ export function AccountForm({
       go={known ? words.editGo : words.createGo}
       submit={submit}
     >
-      {(problem) => {
-        const [inName, inDescription] = [problem?.fields.get('name'), problem?.fields.get('description')]
-        return (
-          <>
-            {problem && problem.fields.size > 0 && !inName && !inDescription && <Fault problem={problem} />}
-            <TextField
-              label={words.name}
-              hint={words.nameHint}
-              name="name"
-              defaultValue={known?.name}
-              maxLength={120}
-              required
-              autoFocus
-              fault={inName}
-            />
-            <TextField
-              label={words.description}
-              name="description"
-              defaultValue={known?.description}
-              maxLength={2000}
-              fault={inDescription}
-            />
-            <RoleChoice label={words.roles} roles={roles} chosen={(known ?? fresh).roles} />
-            <DepartmentField {...(known && { known: known.department_id })} />
-          </>
-        )
-      }}
+      <TextField
+        label={words.name}
+        hint={words.nameHint}
+        name="name"
+        defaultValue={known?.name}
+        maxLength={120}
+        required
+        autoFocus
+      />
+      <TextField
+        label={words.description}
+        name="description"
+        defaultValue={known?.description}
+        maxLength={2000}
+      />
+      <RoleChoice label={words.roles} roles={roles} chosen={(known ?? fresh).roles} />
+      <DepartmentField {...(known && { known: known.department_id })} />
     </FormDialog>
   )
 }

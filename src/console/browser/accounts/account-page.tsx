@@ -1,21 +1,21 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { ServiceAccount } from '../../../client/api-types.ts'
 import { call, callVersioned } from '../api/client.ts'
-import { asProblem } from '../api/problem.ts'
 import { keysOf } from '../keys/key-calls.ts'
 import { KeyList } from '../keys/key-list.tsx'
 import { texts as keyTexts } from '../keys/texts.ts'
 import { useDepartments } from '../members/queries.ts'
 import { UserName } from '../members/user-name.tsx'
-import { approvable } from '../parts/approvable.ts'
-import { Badge, Button } from '../parts/button.tsx'
-import { confirmed } from '../parts/confirmation.tsx'
+import { changed } from '../parts/approvable.ts'
+import { Badge, Badges, Button } from '../parts/button.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
-import { Icon } from '../parts/icon.tsx'
+import { Facts } from '../parts/facts.tsx'
+import { BackLink } from '../parts/links.tsx'
+import { LoadingPage } from '../parts/loading.tsx'
 import { Menu, MenuItem, MenuLine } from '../parts/menu.tsx'
-import { Failed, Ghosts, Notice } from '../parts/notice.tsx'
+import { Notice } from '../parts/notice.tsx'
 import { Card, Page } from '../parts/page.tsx'
 import { Time } from '../parts/time.tsx'
 import { sayFault } from '../parts/toasts.tsx'
@@ -33,25 +33,10 @@ export function AccountPage() {
     queryFn: ({ signal }) => callVersioned('GET /service-accounts/{id}/', { path: { id }, signal }),
   })
   if (query.data) return <One opened={query.data} />
-  return (
-    <Page title={texts.title} actions={<Back />}>
-      <Card>
-        {query.isError ? (
-          <Failed problem={asProblem(query.error)} retry={() => void query.refetch()} />
-        ) : (
-          <Ghosts />
-        )}
-      </Card>
-    </Page>
-  )
+  return <LoadingPage query={query} title={texts.title} actions={back} />
 }
 
-const Back = () => (
-  <Link className="button" data-kind="quiet" to="/service-accounts">
-    <Icon name="back" />
-    {texts.back}
-  </Link>
-)
+const back = <BackLink to="/service-accounts">{texts.back}</BackLink>
 
 function One({ opened }: { opened: Opened }) {
   const { body: account } = opened
@@ -62,7 +47,7 @@ function One({ opened }: { opened: Opened }) {
       about={<Badge tone={tones[status]}>{texts.status[status]}</Badge>}
       actions={
         <>
-          <Back />
+          {back}
           <Actions opened={opened} />
         </>
       }
@@ -74,7 +59,7 @@ function One({ opened }: { opened: Opened }) {
       )}
       <Card>
         <div className="card-body">
-          <Facts account={account} />
+          <Known account={account} />
         </div>
       </Card>
       <KeyList calls={keysOf(id)} {...keyTexts.ofAccount} />
@@ -82,49 +67,31 @@ function One({ opened }: { opened: Opened }) {
   )
 }
 
-function Facts({ account }: { account: ServiceAccount }) {
+function Known({ account }: { account: ServiceAccount }) {
   const { description, roles, department_id, created_at, created_by, last_used_at } = account
   const { facts: words } = texts
   const department = useDepartments().data?.results.find(({ id }) => id === department_id)
   return (
-    <dl className="facts">
-      {description && (
-        <>
-          <dt>{words.description}</dt>
-          <dd>
-            <bdi>{description}</bdi>
-          </dd>
-        </>
-      )}
-      <dt>{words.roles}</dt>
-      <dd className="line">
-        {roles.map((role) => (
-          <Badge key={role}>
-            <bdi>{role}</bdi>
-          </Badge>
-        ))}
-      </dd>
-      {department && (
-        <>
-          <dt>{words.department}</dt>
-          <dd>
-            <bdi>{department.name}</bdi>
-          </dd>
-        </>
-      )}
-      <dt>{words.created}</dt>
-      <dd>
-        <Time at={created_at} />
-        {created_by && (
+    <Facts
+      of={[
+        [words.description, description && <bdi>{description}</bdi>],
+        [words.roles, <Badges of={roles} />],
+        [words.department, department && <bdi>{department.name}</bdi>],
+        [
+          words.created,
           <>
-            {' '}
-            {words.by} <UserName id={created_by} />
-          </>
-        )}
-      </dd>
-      <dt>{words.used}</dt>
-      <dd>{last_used_at ? <Time at={last_used_at} /> : texts.never}</dd>
-    </dl>
+            <Time at={created_at} />
+            {created_by && (
+              <>
+                {' '}
+                {words.by} <UserName id={created_by} />
+              </>
+            )}
+          </>,
+        ],
+        [words.used, last_used_at ? <Time at={last_used_at} /> : texts.never],
+      ]}
+    />
   )
 }
 
@@ -132,16 +99,11 @@ type Asked = 'edit' | 'disable' | 'remove' | null
 
 function Actions({ opened }: { opened: Opened }) {
   const { id, name, status } = opened.body
-  const client = useQueryClient()
   const navigate = useNavigate()
   const may = useMay()
   const [asked, setAsked] = useState<Asked>(null)
   const close = () => setAsked(null)
-  const act = async (run: () => Promise<unknown>, done: string) => {
-    const acted = await approvable(() => confirmed(run), done)
-    await client.invalidateQueries({ queryKey: ['accounts'] })
-    return acted
-  }
+  const act = (run: () => Promise<unknown>, done: string) => changed('accounts', run, done)
   const set = (status: ServiceAccount['status']) => () =>
     call('PATCH /service-accounts/{id}/', { path: { id }, body: { status } })
   const remove = async () => {

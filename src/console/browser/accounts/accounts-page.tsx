@@ -1,10 +1,11 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { call } from '../api/client.ts'
-import { Badge, Button } from '../parts/button.tsx'
-import { Icon } from '../parts/icon.tsx'
+import { Badge, Badges, Button } from '../parts/button.tsx'
+import { OpenLink } from '../parts/links.tsx'
 import { ListPage } from '../parts/list.tsx'
 import { Time } from '../parts/time.tsx'
+import { choice } from '../parts/toolbar.tsx'
 import { useMay } from '../session/session.ts'
 import { AccountForm } from './account-form.tsx'
 import { texts } from './texts.ts'
@@ -26,10 +27,7 @@ export function AccountsPage() {
       name="accounts"
       actions={create}
       empty={{ icon: 'robot', ...texts.empty }}
-      fields={[
-        { name: 'search', label: texts.search },
-        { name: 'status', label: texts.anyStatus, kind: 'choice', options: Object.entries(texts.status) },
-      ]}
+      fields={[{ name: 'search', label: texts.search }, choice('status', texts.anyStatus, texts.status)]}
       read={(filters, signal) =>
         call('GET /service-accounts/', { query: { page_size: 25, ordering: 'name', ...filters }, signal })
       }
@@ -42,13 +40,7 @@ export function AccountsPage() {
             <bdi className="muted small block clip">{description}</bdi>
           </td>
           <td>
-            <span className="line">
-              {roles.map((role) => (
-                <Badge key={role}>
-                  <bdi>{role}</bdi>
-                </Badge>
-              ))}
-            </span>
+            <Badges of={roles} />
           </td>
           <td>
             <Badge tone={tones[status]}>{texts.status[status]}</Badge>
@@ -57,16 +49,7 @@ export function AccountsPage() {
             {used ? <Time at={used} /> : texts.never}
           </td>
           <td className="end">
-            <Link
-              className="button"
-              data-kind="quiet"
-              data-size="icon"
-              to="/service-accounts/$id"
-              params={{ id }}
-              aria-label={texts.open(name)}
-            >
-              <Icon name="arrow" />
-            </Link>
+            <OpenLink to="/service-accounts/$id" params={{ id }} label={texts.open(name)} />
           </td>
         </tr>
       )}

@@ -1,4 +1,7 @@
-/** A refusal of the service, or the lack of an answer. The message is for people: it says what to do. */
+/**
+ * A refusal of the service, or the lack of an answer. The message is for people: it says what to do. It is empty where
+ * nothing has to be said, because the person gave up, or the page already shows what is wrong.
+ */
 export class Problem extends Error {
   /** 0 if no answer came. */
   readonly status: number

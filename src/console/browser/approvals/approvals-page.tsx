@@ -4,9 +4,11 @@ import { call } from '../api/client.ts'
 import { asRequest } from '../audit/in-words.ts'
 import { Badge } from '../parts/button.tsx'
 import { useFilters } from '../parts/filters.ts'
-import { Icon } from '../parts/icon.tsx'
+import { OpenLink } from '../parts/links.tsx'
 import { ListPage } from '../parts/list.tsx'
+import { Tabs } from '../parts/tabs.tsx'
 import { Time } from '../parts/time.tsx'
+import { choice } from '../parts/toolbar.tsx'
 import { texts } from './texts.ts'
 
 export const tones = {
@@ -23,18 +25,12 @@ export function ApprovalsPage() {
   const [{ tab }, change] = useFilters()
   const all = tab === 'all'
   const tabs = (
-    <nav className="tabs" aria-label={texts.title}>
-      {(['pending', 'all'] as const).map((one) => (
-        <button
-          type="button"
-          key={one}
-          aria-current={(one === 'all') === all ? 'page' : undefined}
-          onClick={() => change({ tab: one === 'all' ? 'all' : undefined, status: undefined })}
-        >
-          {texts.tabs[one]}
-        </button>
-      ))}
-    </nav>
+    <Tabs
+      label={texts.title}
+      tabs={texts.tabs}
+      shown={all ? 'all' : 'pending'}
+      onChange={(tab) => change({ tab: tab === 'all' ? tab : undefined, status: undefined })}
+    />
   )
   return (
     <ListPage
@@ -42,18 +38,7 @@ export function ApprovalsPage() {
       name="approvals"
       head={tabs}
       empty={{ icon: 'approve', ...(all ? texts.none : texts.empty) }}
-      fields={
-        all
-          ? [
-              {
-                name: 'status',
-                label: texts.anyStatus,
-                kind: 'choice',
-                options: Object.entries(texts.status),
-              },
-            ]
-          : []
-      }
+      fields={all ? [choice('status', texts.anyStatus, texts.status)] : []}
       read={({ status, cursor }, signal) =>
         all
           ? call('GET /approval-requests/', {
@@ -90,16 +75,7 @@ function Row({ request }: { request: ApprovalRequest }) {
         <Time at={at} />
       </td>
       <td className="end">
-        <Link
-          className="button"
-          data-kind="quiet"
-          data-size="icon"
-          to="/approvals/$id"
-          params={{ id }}
-          aria-label={texts.open(asRequest(action))}
-        >
-          <Icon name="arrow" />
-        </Link>
+        <OpenLink to="/approvals/$id" params={{ id }} label={texts.open(asRequest(action))} />
       </td>
     </tr>
   )

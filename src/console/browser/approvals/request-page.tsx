@@ -1,16 +1,16 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { Link, useParams, useSearch } from '@tanstack/react-router'
+import { useParams, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { ApprovalRequest } from '../../../client/api-types.ts'
 import { call, request as send } from '../api/client.ts'
-import { asProblem } from '../api/problem.ts'
 import { asRequest } from '../audit/in-words.ts'
 import { Badge, Button } from '../parts/button.tsx'
-import { Cancelled, confirmed, withPassword } from '../parts/confirmation.tsx'
+import { confirmed, withPassword } from '../parts/confirmation.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
 import { TextArea } from '../parts/field.tsx'
-import { Icon } from '../parts/icon.tsx'
-import { Empty, Failed, Ghosts, Notice } from '../parts/notice.tsx'
+import { BackLink } from '../parts/links.tsx'
+import { LoadingPage } from '../parts/loading.tsx'
+import { Empty, Notice } from '../parts/notice.tsx'
 import { Card, Page } from '../parts/page.tsx'
 import { SecretDialog } from '../parts/secret-dialog.tsx'
 import { say, sayFault } from '../parts/toasts.tsx'
@@ -19,11 +19,13 @@ import { useSwitch } from '../session/switch-organisation.tsx'
 import { textOf } from '../session/use-submit.ts'
 import { tones } from './approvals-page.tsx'
 import { Change } from './change.tsx'
-import { Facts } from './facts.tsx'
+import { RequestFacts } from './facts.tsx'
 import { texts } from './texts.ts'
 import { Votes } from './votes.tsx'
 
 const { request: words } = texts
+
+const back = <BackLink to="/approvals">{words.back}</BackLink>
 
 export function RequestPage() {
   const { id = '' } = useParams({ strict: false })
@@ -35,25 +37,9 @@ export function RequestPage() {
     queryFn: ({ signal }) => call('GET /approval-requests/{id}/', { path: { id }, signal }),
     enabled: !elsewhere,
   })
-  const back = (
-    <Link className="button" data-kind="quiet" to="/approvals">
-      <Icon name="back" />
-      {words.back}
-    </Link>
-  )
   if (elsewhere) return <Elsewhere tenant={elsewhere.tenant} />
-  if (query.data) return <Request request={query.data} back={back} />
-  return (
-    <Page title={texts.title} width="text" actions={back}>
-      <Card>
-        {query.isError ? (
-          <Failed problem={asProblem(query.error)} retry={() => void query.refetch()} />
-        ) : (
-          <Ghosts />
-        )}
-      </Card>
-    </Page>
-  )
+  if (query.data) return <Request request={query.data} />
+  return <LoadingPage query={query} title={texts.title} width="text" actions={back} />
 }
 
 /** A link from a mail about another organisation of the person. */
@@ -94,7 +80,7 @@ async function carriedOut({ id, context }: ApprovalRequest): Promise<string | nu
 
 type Act = 'approve' | 'reject' | 'cancel'
 
-function Request({ request, back }: { request: ApprovalRequest; back: React.ReactNode }) {
+function Request({ request }: { request: ApprovalRequest }) {
   const { id, status, action } = request
   const client = useQueryClient()
   const may = useMay()
@@ -115,7 +101,7 @@ function Request({ request, back }: { request: ApprovalRequest; back: React.Reac
       setSecret(await carriedOut(request))
       say(words.ran)
     } catch (error) {
-      if (!(error instanceof Cancelled)) sayFault(error)
+      sayFault(error)
     }
     setBusy(false)
     await reload()
@@ -143,7 +129,7 @@ function Request({ request, back }: { request: ApprovalRequest; back: React.Reac
       )}
       <Card>
         <div className="card-body">
-          <Facts request={request} />
+          <RequestFacts request={request} />
         </div>
         {pending && (
           <div className="card-foot">
@@ -193,9 +179,7 @@ function Request({ request, back }: { request: ApprovalRequest; back: React.Reac
             say(words.done[asked])
           }}
         >
-          {() =>
-            asked !== 'cancel' && <TextArea label={words.comment} name="comment" maxLength={2000} autoFocus />
-          }
+          {asked !== 'cancel' && <TextArea label={words.comment} name="comment" maxLength={2000} autoFocus />}
         </FormDialog>
       )}
     </Page>

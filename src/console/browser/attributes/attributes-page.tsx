@@ -1,27 +1,23 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { AttributeDefinition } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
-import { approvable } from '../parts/approvable.ts'
+import { changed } from '../parts/approvable.ts'
 import { Badge, Button } from '../parts/button.tsx'
-import { confirmed } from '../parts/confirmation.tsx'
-import { FormDialog } from '../parts/dialog.tsx'
 import { ListPage } from '../parts/list.tsx'
 import { Menu, MenuItem } from '../parts/menu.tsx'
+import { Removal } from '../parts/removal.tsx'
+import { choice } from '../parts/toolbar.tsx'
 import { useMay } from '../session/session.ts'
 import { DefineDialog } from './define-dialog.tsx'
 import { texts } from './texts.ts'
 
 export function AttributesPage() {
   const may = useMay()
-  const client = useQueryClient()
   const [isDefining, setDefining] = useState(false)
   const [removing, setRemoving] = useState<AttributeDefinition | null>(null)
-  const reload = () => client.invalidateQueries({ queryKey: ['attributes'] })
   const remove = async ({ id }: AttributeDefinition) => {
     const run = () => call('DELETE /attribute-definitions/{id}/', { path: { id } })
-    await approvable(() => confirmed(run), texts.removed)
-    await reload()
+    await changed('attributes', run, texts.removed)
   }
   return (
     <ListPage
@@ -36,13 +32,8 @@ export function AttributesPage() {
         )
       }
       fields={[
-        {
-          name: 'category',
-          label: texts.anyCategory,
-          kind: 'choice',
-          options: Object.entries(texts.categories),
-        },
-        { name: 'data_type', label: texts.anyType, kind: 'choice', options: Object.entries(texts.types) },
+        choice('category', texts.anyCategory, texts.categories),
+        choice('data_type', texts.anyType, texts.types),
       ]}
       read={(filters, signal) =>
         call('GET /attribute-definitions/', { query: { page_size: 50, ...filters } as never, signal })
@@ -58,16 +49,13 @@ export function AttributesPage() {
         />
       )}
     >
-      {isDefining && <DefineDialog onClose={() => setDefining(false)} onDefined={reload} />}
+      {isDefining && <DefineDialog onClose={() => setDefining(false)} />}
       {removing && (
-        <FormDialog
-          open
-          danger
+        <Removal
+          texts={texts}
+          name={nameOf(removing)}
+          remove={() => remove(removing)}
           onClose={() => setRemoving(null)}
-          title={texts.removing.title(nameOf(removing))}
-          about={texts.removing.about}
-          go={texts.remove}
-          submit={() => remove(removing)}
         />
       )}
     </ListPage>

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { call } from '../api/client.ts'
-import { approvable } from '../parts/approvable.ts'
+import { changed } from '../parts/approvable.ts'
 import { FormDialog } from '../parts/dialog.tsx'
 import { SelectField, TextArea, TextField } from '../parts/field.tsx'
 import { textOf } from '../session/use-submit.ts'
@@ -18,7 +18,7 @@ function valuesIn(text: string, type: string): unknown[] | null {
   return lines.map((line) => (isNumber && Number.isFinite(Number(line)) ? Number(line) : line))
 }
 
-export function DefineDialog({ onClose, onDefined }: { onClose: () => void; onDefined: () => unknown }) {
+export function DefineDialog({ onClose }: { onClose: () => void }) {
   const [type, setType] = useState('string')
   const submit = async (form: FormData) => {
     const name = textOf(form, 'display_name').trim()
@@ -31,8 +31,11 @@ export function DefineDialog({ onClose, onDefined }: { onClose: () => void; onDe
       is_required: form.has('is_required'),
       description: textOf(form, 'description'),
     }
-    await approvable(() => call('POST /attribute-definitions/', { body: body as never }), texts.created)
-    await onDefined()
+    await changed(
+      'attributes',
+      () => call('POST /attribute-definitions/', { body: body as never }),
+      texts.created,
+    )
   }
   return (
     <FormDialog
@@ -44,68 +47,43 @@ export function DefineDialog({ onClose, onDefined }: { onClose: () => void; onDe
       go={words.go}
       submit={submit}
     >
-      {(problem) => {
-        const ofValues = [...(problem?.fields ?? [])].find(([name]) => name.startsWith('allowed_values'))?.[1]
-        return (
-          <>
-            <div className="columns">
-              <SelectField label={words.category} name="category">
-                {Object.entries(texts.categories).map(([category, name]) => (
-                  <option key={category} value={category}>
-                    {name}
-                  </option>
-                ))}
-              </SelectField>
-              <TextField
-                label={words.key}
-                hint={words.keyHint}
-                name="key"
-                className="mono"
-                maxLength={63}
-                required
-                autoFocus
-                fault={problem?.fields.get('key')}
-              />
-              <SelectField
-                label={words.type}
-                name="data_type"
-                value={type}
-                onChange={(event) => setType(event.target.value)}
-              >
-                {Object.entries(texts.types).map(([one, name]) => (
-                  <option key={one} value={one}>
-                    {name}
-                  </option>
-                ))}
-              </SelectField>
-              <TextField
-                label={words.name}
-                name="display_name"
-                maxLength={120}
-                fault={problem?.fields.get('display_name')}
-              />
-            </div>
-            <TextArea
-              label={words.values}
-              hint={words.valuesHint}
-              name="allowed_values"
-              rows={3}
-              fault={ofValues}
-            />
-            <TextArea
-              label={words.description}
-              name="description"
-              rows={2}
-              maxLength={2000}
-              fault={problem?.fields.get('description')}
-            />
-            <label className="line">
-              <input type="checkbox" className="check" name="is_required" />
-              {words.isRequired}
-            </label>
-          </>
-        )
-      }}
+      <div className="columns">
+        <SelectField label={words.category} name="category">
+          {Object.entries(texts.categories).map(([category, name]) => (
+            <option key={category} value={category}>
+              {name}
+            </option>
+          ))}
+        </SelectField>
+        <TextField
+          label={words.key}
+          hint={words.keyHint}
+          name="key"
+          className="mono"
+          maxLength={63}
+          required
+          autoFocus
+        />
+        <SelectField
+          label={words.type}
+          name="data_type"
+          value={type}
+          onChange={(event) => setType(event.target.value)}
+        >
+          {Object.entries(texts.types).map(([one, name]) => (
+            <option key={one} value={one}>
+              {name}
+            </option>
+          ))}
+        </SelectField>
+        <TextField label={words.name} name="display_name" maxLength={120} />
+      </div>
+      <TextArea label={words.values} hint={words.valuesHint} name="allowed_values" rows={3} />
+      <TextArea label={words.description} name="description" rows={2} maxLength={2000} />
+      <label className="line">
+        <input type="checkbox" className="check" name="is_required" />
+        {words.isRequired}
+      </label>
     </FormDialog>
   )
 }

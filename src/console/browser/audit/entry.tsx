@@ -1,5 +1,6 @@
 import type { AuditEntry } from '../../../client/api-types.ts'
 import { deviceName } from '../account/device-name.ts'
+import { Facts } from '../parts/facts.tsx'
 import { Time } from '../parts/time.tsx'
 import { shown } from './in-words.ts'
 import { texts } from './texts.ts'
@@ -11,44 +12,23 @@ export function Entry({ entry, who }: { entry: AuditEntry; who: string }) {
   const changes = Object.entries(entry.changes)
   return (
     <div className="dialog-body">
-      <dl className="facts">
-        <dt>{words.at}</dt>
-        <dd>
-          <Time at={entry.at} form="exact" />
-        </dd>
-        <dt>{words.who}</dt>
-        <dd>
-          <bdi>{who}</bdi>
-        </dd>
-        {entry.impersonator && (
-          <>
-            <dt>{words.impersonator}</dt>
-            <dd>
-              <bdi>{entry.impersonator.email ?? texts.erased}</bdi>
-            </dd>
-          </>
-        )}
-        <dt>{words.target}</dt>
-        <dd>
-          {entry.target.type.replaceAll('_', ' ')} <code>{entry.target.id}</code>
-        </dd>
-        <dt>{words.ip}</dt>
-        <dd>{entry.ip || '–'}</dd>
-        <dt>{words.browser}</dt>
-        <dd title={entry.user_agent}>{deviceName(entry.user_agent)?.name ?? '–'}</dd>
-        <dt>{words.request}</dt>
-        <dd>
-          <code>{entry.request_id}</code>
-        </dd>
-        {entry.decision_id && (
-          <>
-            <dt>{words.decision}</dt>
-            <dd>
-              <code>{entry.decision_id}</code>
-            </dd>
-          </>
-        )}
-      </dl>
+      <Facts
+        of={[
+          [words.at, <Time at={entry.at} form="exact" />],
+          [words.who, <bdi>{who}</bdi>],
+          [words.impersonator, entry.impersonator && <bdi>{entry.impersonator.email ?? texts.erased}</bdi>],
+          [
+            words.target,
+            <>
+              {entry.target.type.replaceAll('_', ' ')} <code>{entry.target.id}</code>
+            </>,
+          ],
+          [words.ip, entry.ip || '–'],
+          [words.browser, <span title={entry.user_agent}>{deviceName(entry.user_agent)?.name ?? '–'}</span>],
+          [words.request, <code>{entry.request_id}</code>],
+          [words.decision, entry.decision_id && <code>{entry.decision_id}</code>],
+        ]}
+      />
       <h3>{words.changes}</h3>
       {changes.length === 0 ? <p className="muted">{words.none}</p> : <Diff changes={changes} />}
     </div>

@@ -3,11 +3,11 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { ExplainedDecision } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
-import { asProblem } from '../api/problem.ts'
 import { asRequest } from '../audit/in-words.ts'
 import { Badge, Button } from '../parts/button.tsx'
-import { Icon } from '../parts/icon.tsx'
-import { Failed, Ghosts } from '../parts/notice.tsx'
+import { Facts } from '../parts/facts.tsx'
+import { BackLink } from '../parts/links.tsx'
+import { LoadingPage } from '../parts/loading.tsx'
 import { Card, Page } from '../parts/page.tsx'
 import { Time } from '../parts/time.tsx'
 import { ConditionTree, type TraceNode } from '../playground/condition-tree.tsx'
@@ -20,12 +20,7 @@ import { texts } from './texts.ts'
 
 const { page: words } = texts
 
-const back = (
-  <Link className="button" data-kind="quiet" to="/decisions">
-    <Icon name="back" />
-    {words.back}
-  </Link>
-)
+const back = <BackLink to="/decisions">{words.back}</BackLink>
 
 /** One decision: the question, why it was answered so, and the conditions with the values of that time. */
 export function DecisionPage() {
@@ -35,17 +30,7 @@ export function DecisionPage() {
     queryFn: ({ signal }) => call('GET /decisions/{id}/explain/', { path: { id }, signal }),
   })
   if (query.data) return <Explained decision={query.data} />
-  return (
-    <Page title={texts.title} width="text" actions={back}>
-      <Card>
-        {query.isError ? (
-          <Failed problem={asProblem(query.error)} retry={() => void query.refetch()} />
-        ) : (
-          <Ghosts />
-        )}
-      </Card>
-    </Page>
-  )
+  return <LoadingPage query={query} title={texts.title} width="text" actions={back} />
 }
 
 function Explained({ decision }: { decision: ExplainedDecision }) {
@@ -127,7 +112,7 @@ function Explained({ decision }: { decision: ExplainedDecision }) {
       )}
       <Card title={words.facts}>
         <div className="card-body">
-          <Facts decision={decision} />
+          <Known decision={decision} />
         </div>
       </Card>
     </Page>
@@ -191,39 +176,32 @@ function TryOut({ decision, policyId }: { decision: ExplainedDecision; policyId:
   )
 }
 
-function Facts({ decision }: { decision: ExplainedDecision }) {
+function Known({ decision }: { decision: ExplainedDecision }) {
   const { id, subject, action, resource, at, request_id, policy_revision } = decision
   return (
-    <dl className="facts">
-      <dt>{words.who}</dt>
-      <dd>
-        <bdi>{subject.email ?? subject.id}</bdi>{' '}
-        <Link className="small" to="/decisions" search={{ subject_id: subject.id } as never}>
-          {words.subject}
-        </Link>
-      </dd>
-      <dt>{words.what}</dt>
-      <dd>
-        <code>{action}</code>
-      </dd>
-      <dt>{words.object}</dt>
-      <dd>
-        {resource.type.replaceAll('_', ' ')} {resource.id && <code>{resource.id}</code>}
-      </dd>
-      <dt>{words.at}</dt>
-      <dd>
-        <Time at={at} form="exact" />
-      </dd>
-      <dt>{words.id}</dt>
-      <dd>
-        <code>{id}</code>
-      </dd>
-      <dt>{words.request}</dt>
-      <dd>
-        <code>{request_id}</code>
-      </dd>
-      <dt>{words.revision}</dt>
-      <dd>{policy_revision}</dd>
-    </dl>
+    <Facts
+      of={[
+        [
+          words.who,
+          <>
+            <bdi>{subject.email ?? subject.id}</bdi>{' '}
+            <Link className="small" to="/decisions" search={{ subject_id: subject.id } as never}>
+              {words.subject}
+            </Link>
+          </>,
+        ],
+        [words.what, <code>{action}</code>],
+        [
+          words.object,
+          <>
+            {resource.type.replaceAll('_', ' ')} {resource.id && <code>{resource.id}</code>}
+          </>,
+        ],
+        [words.at, <Time at={at} form="exact" />],
+        [words.id, <code>{id}</code>],
+        [words.request, <code>{request_id}</code>],
+        [words.revision, String(policy_revision)],
+      ]}
+    />
   )
 }

@@ -4,9 +4,10 @@ import { call } from '../api/client.ts'
 import { asRequest } from '../audit/in-words.ts'
 import { UserName } from '../members/user-name.tsx'
 import { dayRange } from '../parts/filters.ts'
-import { Icon } from '../parts/icon.tsx'
+import { OpenLink } from '../parts/links.tsx'
 import { ListPage } from '../parts/list.tsx'
 import { Time } from '../parts/time.tsx'
+import { choice } from '../parts/toolbar.tsx'
 import { EffectBadge } from '../policies/badges.tsx'
 import { useMay } from '../session/session.ts'
 import { texts } from './texts.ts'
@@ -21,7 +22,7 @@ export function DecisionsPage() {
       empty={{ icon: 'question', ...texts.empty }}
       fields={[
         { name: 'action', label: texts.action },
-        { name: 'effect', label: texts.anyOutcome, kind: 'choice', options: Object.entries(texts.outcomes) },
+        choice('effect', texts.anyOutcome, texts.outcomes),
         { name: 'resource_type', label: texts.resourceType, kind: 'text' },
         { name: 'from', label: texts.from, kind: 'day' },
         { name: 'to', label: texts.to, kind: 'day' },
@@ -62,16 +63,7 @@ function Row({ decision }: { decision: Decision }) {
         <Time at={at} />
       </td>
       <td className="end">
-        <Link
-          className="button"
-          data-kind="quiet"
-          data-size="icon"
-          to="/decisions/$id"
-          params={{ id }}
-          aria-label={texts.open(asRequest(action))}
-        >
-          <Icon name="arrow" />
-        </Link>
+        <OpenLink to="/decisions/$id" params={{ id }} label={texts.open(asRequest(action))} />
       </td>
     </tr>
   )

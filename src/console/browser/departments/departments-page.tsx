@@ -1,17 +1,16 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Department } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { ifUnchanged } from '../api/if-unchanged.ts'
 import { useDepartments } from '../members/queries.ts'
-import { approvable } from '../parts/approvable.ts'
+import { changed } from '../parts/approvable.ts'
 import { Button } from '../parts/button.tsx'
-import { confirmed } from '../parts/confirmation.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
 import { SelectField, TextField } from '../parts/field.tsx'
 import { List } from '../parts/list.tsx'
 import { Menu, MenuItem } from '../parts/menu.tsx'
 import { Card, Page } from '../parts/page.tsx'
+import { Removal } from '../parts/removal.tsx'
 import { useMay, useProfile } from '../session/session.ts'
 import { textOf } from '../session/use-submit.ts'
 import { texts } from './texts.ts'
@@ -23,15 +22,12 @@ type Editing = { department: Department } | { parent: string | null } | null
 export function DepartmentsPage() {
   const { id } = useProfile().current_tenant
   const may = useMay()
-  const client = useQueryClient()
   const query = useDepartments()
   const [editing, setEditing] = useState<Editing>(null)
   const [removing, setRemoving] = useState<Department | null>(null)
-  const reload = () => client.invalidateQueries({ queryKey: ['departments'] })
   const remove = async ({ id: did }: Department) => {
     const run = () => call('DELETE /tenants/{id}/departments/{did}/', { path: { id, did } })
-    await approvable(() => confirmed(run), texts.removed)
-    await reload()
+    await changed('departments', run, texts.removed)
   }
   return (
     <Page
@@ -82,22 +78,14 @@ export function DepartmentsPage() {
         />
       </Card>
       {editing && (
-        <Editor
-          editing={editing}
-          departments={query.data?.results ?? []}
-          onClose={() => setEditing(null)}
-          onDone={reload}
-        />
+        <Editor editing={editing} departments={query.data?.results ?? []} onClose={() => setEditing(null)} />
       )}
       {removing && (
-        <FormDialog
-          open
-          danger
+        <Removal
+          texts={texts}
+          name={removing.name}
+          remove={() => remove(removing)}
           onClose={() => setRemoving(null)}
-          title={texts.removing.title(removing.name)}
-          about={texts.removing.about}
-          go={texts.remove}
-          submit={() => remove(removing)}
         />
       )}
     </Page>
@@ -108,12 +96,10 @@ function Editor({
   editing,
   departments,
   onClose,
-  onDone,
 }: {
   editing: NonNullable<Editing>
   departments: Department[]
   onClose: () => void
-  onDone: () => Promise<void>
 }) {
   const { id } = useProfile().current_tenant
   const { editor: words } = texts
@@ -123,9 +109,10 @@ function Editor({
     const body = {
       name: textOf(form, 'name'),
       description: textOf(form, 'description'),
-      parent_id: textOf(form, 'parent') || null,
+      parent_id: textOf(form, 'parent_id') || null,
     }
-    await approvable(
+    await changed(
+      'departments',
       () =>
         known
           ? ifUnchanged('GET /tenants/{id}/departments/{did}/', { id, did: known.id }, known, (headers) =>
@@ -134,7 +121,6 @@ function Editor({
           : call('POST /tenants/{id}/departments/', { path: { id }, body }),
       known ? texts.changed : texts.created,
     )
-    await onDone()
   }
   return (
     <FormDialog
@@ -144,40 +130,25 @@ function Editor({
       go={known ? words.editGo : words.createGo}
       submit={submit}
     >
-      {(problem) => (
-        <>
-          <TextField
-            label={words.name}
-            name="name"
-            defaultValue={known?.name}
-            maxLength={120}
-            required
-            autoFocus
-            fault={problem?.fields.get('name')}
-          />
-          <TextField
-            label={words.description}
-            name="description"
-            defaultValue={known?.description}
-            fault={problem?.fields.get('description')}
-          />
-          <SelectField
-            label={words.parent}
-            name="parent"
-            defaultValue={parent ?? ''}
-            fault={problem?.fields.get('parent_id')}
-          >
-            <option value="">{words.top}</option>
-            {departments
-              .filter((one) => one.id !== known?.id)
-              .map(({ id, name }) => (
-                <option key={id} value={id}>
-                  {name}
-                </option>
-              ))}
-          </SelectField>
-        </>
-      )}
+      <TextField
+        label={words.name}
+        name="name"
+        defaultValue={known?.name}
+        maxLength={120}
+        required
+        autoFocus
+      />
+      <TextField label={words.description} name="description" defaultValue={known?.description} />
+      <SelectField label={words.parent} name="parent_id" defaultValue={parent ?? ''}>
+        <option value="">{words.top}</option>
+        {departments
+          .filter((one) => one.id !== known?.id)
+          .map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+      </SelectField>
     </FormDialog>
   )
 }

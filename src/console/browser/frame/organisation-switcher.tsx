@@ -72,16 +72,7 @@ function NewOrganisation({
         onCreated(await call('POST /tenants/', { body: { name: textOf(form, 'name') } }))
       }
     >
-      {(problem) => (
-        <TextField
-          label={name}
-          name="name"
-          maxLength={120}
-          required
-          autoFocus
-          fault={problem?.fields.get('name')}
-        />
-      )}
+      <TextField label={name} name="name" maxLength={120} required autoFocus />
     </FormDialog>
   )
 }

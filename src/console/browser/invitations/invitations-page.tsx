@@ -1,14 +1,14 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Invitation } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { useDepartments, useRoles } from '../members/queries.ts'
-import { approvable } from '../parts/approvable.ts'
-import { Badge, Button } from '../parts/button.tsx'
+import { changed } from '../parts/approvable.ts'
+import { Badge, Badges, Button } from '../parts/button.tsx'
 import { ListPage } from '../parts/list.tsx'
 import { Menu, MenuItem } from '../parts/menu.tsx'
 import { Time } from '../parts/time.tsx'
 import { sayFault } from '../parts/toasts.tsx'
+import { choice } from '../parts/toolbar.tsx'
 import { useMay, useProfile } from '../session/session.ts'
 import { InviteDialog } from './invite-dialog.tsx'
 import { TableDialog } from './table-dialog.tsx'
@@ -37,10 +37,7 @@ export function InvitationsPage() {
       name="invitations"
       actions={invite}
       empty={{ icon: 'mail', ...texts.empty }}
-      fields={[
-        { name: 'search', label: texts.search },
-        { name: 'status', label: texts.anyStatus, kind: 'choice', options: Object.entries(texts.status) },
-      ]}
+      fields={[{ name: 'search', label: texts.search }, choice('status', texts.anyStatus, texts.status)]}
       read={(filters, signal) =>
         call('GET /tenants/{id}/invitations/', {
           path: { id },
@@ -57,28 +54,18 @@ export function InvitationsPage() {
 }
 
 function Row({ invitation }: { invitation: Invitation }) {
-  const client = useQueryClient()
   const may = useMay()
   const { id } = useProfile().current_tenant
   const { email, roles, status, invited_by: by, expires_at: expires } = invitation
   const path = { id, iid: invitation.id }
-  const act = (run: () => Promise<unknown>, done: string) =>
-    approvable(run, done)
-      .then(() => client.invalidateQueries({ queryKey: ['invitations'] }))
-      .catch(sayFault)
+  const act = (run: () => Promise<unknown>, done: string) => changed('invitations', run, done).catch(sayFault)
   return (
     <tr>
       <td>
         <bdi>{email}</bdi>
       </td>
       <td>
-        <span className="line">
-          {roles.map((role) => (
-            <Badge key={role}>
-              <bdi>{role}</bdi>
-            </Badge>
-          ))}
-        </span>
+        <Badges of={roles} />
       </td>
       <td>
         <Badge tone={tones[status]}>{texts.status[status]}</Badge>

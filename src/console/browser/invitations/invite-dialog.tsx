@@ -59,7 +59,7 @@ export function InviteDialog({
     if (emails.length > faults.length) say(words.done(emails.length - faults.length))
     setRefused(faults)
     setText(faults.map(([email]) => email).join('\n'))
-    if (faults.length > 0) throw new Problem(400, { errors: [{ field: 'refused', detail: '' }] })
+    if (faults.length > 0) throw new Problem(400, { detail: '' })
   }
   return (
     <FormDialog
@@ -70,38 +70,33 @@ export function InviteDialog({
       go={done === null ? words.go(emails.length) : texts.csv.going(done, emails.length)}
       submit={invite}
     >
-      {(problem) => (
-        <>
-          {refused.length > 0 && (
-            <Notice tone="danger" title={words.failed(refused.length)}>
-              <ul>
-                {refused.map(([email, why]) => (
-                  <li key={email}>
-                    <bdi>{email}</bdi>: {why}
-                  </li>
-                ))}
-              </ul>
-            </Notice>
-          )}
-          <TextArea
-            label={words.emails}
-            hint={words.hint}
-            name="emails"
-            rows={4}
-            autoFocus
-            value={text}
-            onChange={(event) => setText(event.target.value)}
-            fault={problem?.fields.get('email')}
-          />
-          <RoleChoice
-            label={words.roles}
-            roles={roles.filter(({ name }) => name !== 'owner')}
-            chosen={['member']}
-          />
-          <DepartmentField />
-          <TextArea label={words.message} name="message" rows={2} maxLength={500} />
-        </>
+      {refused.length > 0 && (
+        <Notice tone="danger" title={words.failed(refused.length)}>
+          <ul>
+            {refused.map(([email, why]) => (
+              <li key={email}>
+                <bdi>{email}</bdi>: {why}
+              </li>
+            ))}
+          </ul>
+        </Notice>
       )}
+      <TextArea
+        label={words.emails}
+        hint={words.hint}
+        name="email"
+        rows={4}
+        autoFocus
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+      />
+      <RoleChoice
+        label={words.roles}
+        roles={roles.filter(({ name }) => name !== 'owner')}
+        chosen={['member']}
+      />
+      <DepartmentField />
+      <TextArea label={words.message} name="message" rows={2} maxLength={500} />
     </FormDialog>
   )
 }

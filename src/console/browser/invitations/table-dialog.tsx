@@ -74,25 +74,21 @@ export function TableDialog({
       go={done === null ? words.go(good.length) : words.going(done, good.length)}
       submit={inviteAll}
     >
-      {() => (
-        <>
-          <TextArea
-            label={words.label}
-            hint={<code>{words.example}</code>}
-            name="table"
-            className="input mono"
-            rows={6}
-            autoFocus
-            spellCheck={false}
-            value={text}
-            onChange={(event) => setText(event.target.value)}
-          />
-          {rows.length > good.length && (
-            <Notice tone="warn">{words.faulty(rows.length - good.length, rows.length)}</Notice>
-          )}
-          {rows.length > 0 && <Preview rows={rows} refused={refused} />}
-        </>
+      <TextArea
+        label={words.label}
+        hint={<code>{words.example}</code>}
+        name="table"
+        className="mono"
+        rows={6}
+        autoFocus
+        spellCheck={false}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+      />
+      {rows.length > good.length && (
+        <Notice tone="warn">{words.faulty(rows.length - good.length, rows.length)}</Notice>
       )}
+      {rows.length > 0 && <Preview rows={rows} refused={refused} />}
     </FormDialog>
   )
 }

@@ -17,7 +17,7 @@ export function KeyForm({
   create,
 }: {
   onClose: () => void
-  create: (body: NewKey) => Promise<void>
+  create: (body: NewKey) => Promise<unknown>
 }) {
   const { permissions } = useProfile()
   const [isLimited, setLimited] = useState(false)
@@ -43,57 +43,40 @@ export function KeyForm({
       go={words.go}
       submit={async (form) => submit(form)}
     >
-      {(problem) => (
-        <>
-          <TextField
-            label={words.name}
-            hint={words.nameHint}
-            name="name"
-            maxLength={120}
-            required
-            autoFocus
-            fault={problem?.fields.get('name')}
-          />
-          <SelectField
-            label={words.expires}
-            name="expires_in"
-            defaultValue={90 * day}
-            fault={problem?.fields.get('expires_in')}
-          >
-            {[7, 30, 90, 365].map((days) => (
-              <option key={days} value={days * day}>
-                {words.days(days)}
-              </option>
-            ))}
-          </SelectField>
-          <fieldset className="choices">
-            <legend className="field-label">{words.may}</legend>
-            {[false, true].map((limited) => (
-              <label className="choice" key={words.some + limited}>
-                <input
-                  type="radio"
-                  name="may"
-                  checked={isLimited === limited}
-                  onChange={() => setLimited(limited)}
-                />
-                <span>
-                  <strong>{limited ? words.some : words.all}</strong>
-                  <span className="muted small">{limited ? words.someAbout : words.allAbout}</span>
-                </span>
-              </label>
-            ))}
-          </fieldset>
-          {isLimited && (
-            <TokenField
-              label={words.scopes}
-              hint={words.scopesHint}
-              values={scopes}
-              suggestions={[...permissions, ...wholes].sort()}
-              onChange={setScopes}
-              fault={[...(problem?.fields ?? [])].find(([field]) => field.startsWith('scopes'))?.[1]}
+      <TextField label={words.name} hint={words.nameHint} name="name" maxLength={120} required autoFocus />
+      <SelectField label={words.expires} name="expires_in" defaultValue={90 * day}>
+        {[7, 30, 90, 365].map((days) => (
+          <option key={days} value={days * day}>
+            {words.days(days)}
+          </option>
+        ))}
+      </SelectField>
+      <fieldset className="choices">
+        <legend className="field-label">{words.may}</legend>
+        {[false, true].map((limited) => (
+          <label className="choice" key={words.some + limited}>
+            <input
+              type="radio"
+              name="may"
+              checked={isLimited === limited}
+              onChange={() => setLimited(limited)}
             />
-          )}
-        </>
+            <span>
+              <strong>{limited ? words.some : words.all}</strong>
+              <span className="muted small">{limited ? words.someAbout : words.allAbout}</span>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      {isLimited && (
+        <TokenField
+          label={words.scopes}
+          hint={words.scopesHint}
+          values={scopes}
+          suggestions={[...permissions, ...wholes].sort()}
+          onChange={setScopes}
+          name="scopes"
+        />
       )}
     </FormDialog>
   )

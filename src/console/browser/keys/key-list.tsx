@@ -1,8 +1,7 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { ApiKey } from '../../../client/api-types.ts'
-import { approvable } from '../parts/approvable.ts'
-import { Badge, Button } from '../parts/button.tsx'
+import { changed } from '../parts/approvable.ts'
+import { Badge, Badges, Button } from '../parts/button.tsx'
 import { confirmed, withPassword } from '../parts/confirmation.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
 import { SelectField } from '../parts/field.tsx'
@@ -22,16 +21,12 @@ type Made = { key: string; until?: string }
 
 /** The keys of a holder, and what can be done with them. */
 export function KeyList({ calls, title, about }: { calls: KeyCalls; title: string; about: string }) {
-  const client = useQueryClient()
   const may = useMay()
   const [asked, setAsked] = useState<Asked>(null)
   const [made, setMade] = useState<Made | null>(null)
   const can = (act: keyof KeyCalls['needs']) => calls.needs[act] === undefined || may(calls.needs[act])
   const close = () => setAsked(null)
-  const act = async (run: () => Promise<unknown>, done: string) => {
-    await approvable(run, done)
-    await client.invalidateQueries({ queryKey: ['keys'] })
-  }
+  const act = (run: () => Promise<unknown>, done: string) => changed('keys', run, done)
   const create = (body: NewKey) =>
     act(
       () =>
@@ -90,7 +85,7 @@ export function KeyList({ calls, title, about }: { calls: KeyCalls; title: strin
           title={texts.revoking.title(asked.key.name)}
           about={texts.revoking.about}
           go={texts.revoke}
-          submit={() => act(() => confirmed(() => calls.revoke(asked.key.id)), texts.revoked)}
+          submit={() => act(() => calls.revoke(asked.key.id), texts.revoked)}
         />
       )}
       {asked !== null && asked !== 'create' && asked.act === 'rotate' && (
@@ -102,15 +97,13 @@ export function KeyList({ calls, title, about }: { calls: KeyCalls; title: strin
           go={texts.rotating.go}
           submit={(form) => rotate(asked.key, Number(textOf(form, 'overlap')))}
         >
-          {() => (
-            <SelectField label={texts.rotating.overlap} name="overlap" defaultValue="3600">
-              {Object.entries(texts.rotating.overlaps).map(([seconds, text]) => (
-                <option key={seconds} value={seconds}>
-                  {text}
-                </option>
-              ))}
-            </SelectField>
-          )}
+          <SelectField label={texts.rotating.overlap} name="overlap" defaultValue="3600">
+            {Object.entries(texts.rotating.overlaps).map(([seconds, text]) => (
+              <option key={seconds} value={seconds}>
+                {text}
+              </option>
+            ))}
+          </SelectField>
         </FormDialog>
       )}
       {made && (
@@ -148,15 +141,7 @@ function Row({
         <code className="muted small block">{prefix}…</code>
       </td>
       <td className="muted" title={scopes?.join('\n')}>
-        {scopes === null ? (
-          texts.everything
-        ) : (
-          <span className="line">
-            {scopes.map((scope) => (
-              <Badge key={scope}>{scope}</Badge>
-            ))}
-          </span>
-        )}
+        {scopes === null ? texts.everything : <Badges of={scopes} />}
       </td>
       <td className="muted" data-title={texts.columns[2]}>
         {used ? <Time at={used} /> : texts.never}

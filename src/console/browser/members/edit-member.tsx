@@ -5,7 +5,7 @@ import { call } from '../api/client.ts'
 import { ifUnchanged } from '../api/if-unchanged.ts'
 import { Problem } from '../api/problem.ts'
 import { FormDialog } from '../parts/dialog.tsx'
-import { Fault, Ghosts } from '../parts/notice.tsx'
+import { Ghosts } from '../parts/notice.tsx'
 import { useProfile } from '../session/session.ts'
 import { changedPlace } from './changed-place.ts'
 import { DepartmentField } from './department-field.tsx'
@@ -46,7 +46,7 @@ export function EditMember(asked: Asked) {
         go={words.go}
         submit={async () => undefined}
       >
-        {() => <Ghosts />}
+        <Ghosts />
       </FormDialog>
     )
   return <Form {...asked} managerBefore={manager.data ?? ''} />
@@ -76,22 +76,15 @@ function Form({ member: opened, roles, onClose, change, managerBefore }: Asked &
       go={words.go}
       submit={submit}
     >
-      {(problem) => (
-        <>
-          {problem && problem.fields.size > 0 && !problem.fields.has('manager_id') && (
-            <Fault problem={problem} />
-          )}
-          <RoleChoice label={words.roles} roles={roles} chosen={member.roles} />
-          <DepartmentField known={member.department_id} />
-          <PersonField
-            label={words.manager}
-            hint={words.managerHint}
-            value={manager}
-            onText={setManager}
-            fault={problem?.fields.get('manager_id')}
-          />
-        </>
-      )}
+      <RoleChoice label={words.roles} roles={roles} chosen={member.roles} />
+      <DepartmentField known={member.department_id} />
+      <PersonField
+        name="manager_id"
+        label={words.manager}
+        hint={words.managerHint}
+        value={manager}
+        onText={setManager}
+      />
     </FormDialog>
   )
 }

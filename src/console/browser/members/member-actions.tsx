@@ -112,17 +112,14 @@ export function MemberActions({ member, roles }: { member: Member; roles: Role[]
           await renewSession(client)
         }}
       >
-        {(problem) => (
-          <TextField
-            label={texts.acting.reason}
-            hint={texts.acting.hint}
-            name="reason"
-            maxLength={500}
-            required
-            autoFocus
-            fault={problem?.fields.get('reason')}
-          />
-        )}
+        <TextField
+          label={texts.acting.reason}
+          hint={texts.acting.hint}
+          name="reason"
+          maxLength={500}
+          required
+          autoFocus
+        />
       </FormDialog>
       {final && (
         <FormDialog

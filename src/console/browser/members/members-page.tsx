@@ -2,9 +2,10 @@ import { useState } from 'react'
 import { call } from '../api/client.ts'
 import { InviteDialog } from '../invitations/invite-dialog.tsx'
 import { nameOf, Person } from '../parts/avatar.tsx'
-import { Badge, Button } from '../parts/button.tsx'
+import { Badge, Badges, Button } from '../parts/button.tsx'
 import { ListPage } from '../parts/list.tsx'
 import { Time } from '../parts/time.tsx'
+import { choice } from '../parts/toolbar.tsx'
 import { useMay, useProfile } from '../session/session.ts'
 import { MemberActions } from './member-actions.tsx'
 import { useDepartments, useRoles } from './queries.ts'
@@ -37,7 +38,7 @@ export function MembersPage() {
           kind: 'choice',
           options: roles.map(({ name }) => [name, name]),
         },
-        { name: 'status', label: texts.anyStatus, kind: 'choice', options: Object.entries(texts.status) },
+        choice('status', texts.anyStatus, texts.status),
         {
           name: 'manager_id',
           label: texts.reportsTo,
@@ -58,13 +59,7 @@ export function MembersPage() {
             <Person name={member.user ? nameOf(member.user) : ''} email={member.email ?? ''} />
           </td>
           <td>
-            <span className="line">
-              {member.roles.map((role) => (
-                <Badge key={role} tone={role === 'owner' ? 'accent' : undefined}>
-                  <bdi>{role}</bdi>
-                </Badge>
-              ))}
-            </span>
+            <Badges of={member.roles} accent="owner" />
           </td>
           <td className="muted">
             <bdi>{departments.find(({ id }) => id === member.department_id)?.name ?? ''}</bdi>

@@ -82,18 +82,15 @@ export function Lifecycle({ tenant }: { tenant: Tenant }) {
           go={words[asked].go}
           submit={(form) => submit(asked, form)}
         >
-          {(problem) =>
-            asked === 'delete' && (
-              <TextField
-                label={words.type}
-                hint={<bdi>{tenant.name}</bdi>}
-                name="again"
-                autoComplete="off"
-                autoFocus
-                fault={problem?.fields.get('again')}
-              />
-            )
-          }
+          {asked === 'delete' && (
+            <TextField
+              label={words.type}
+              hint={<bdi>{tenant.name}</bdi>}
+              name="again"
+              autoComplete="off"
+              autoFocus
+            />
+          )}
         </FormDialog>
       )}
       {dialog}

@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Tenant } from '../../../client/api-types.ts'
 import { callVersioned } from '../api/client.ts'
-import { asProblem } from '../api/problem.ts'
 import { Badge } from '../parts/button.tsx'
-import { Failed, Ghosts, Notice } from '../parts/notice.tsx'
-import { Card, Page } from '../parts/page.tsx'
+import { LoadingPage } from '../parts/loading.tsx'
+import { Notice } from '../parts/notice.tsx'
+import { Page } from '../parts/page.tsx'
 import { useMay, useProfile } from '../session/session.ts'
 import { Lifecycle } from './lifecycle.tsx'
 import { EntryCard, GeneralCard } from './settings.tsx'
@@ -24,18 +24,7 @@ export function OrganisationPage() {
     queryKey: ['tenant', id, 'versioned'],
     queryFn: ({ signal }) => callVersioned('GET /tenants/{id}/', { path: { id }, signal }),
   })
-  if (!query.data)
-    return (
-      <Page title={texts.title} about={texts.about} width="text">
-        <Card>
-          {query.isError ? (
-            <Failed problem={asProblem(query.error)} retry={() => void query.refetch()} />
-          ) : (
-            <Ghosts />
-          )}
-        </Card>
-      </Page>
-    )
+  if (!query.data) return <LoadingPage query={query} title={texts.title} about={texts.about} width="text" />
   const { body: tenant, etag } = query.data
   const mayChange = may('tenant:update')
   return (

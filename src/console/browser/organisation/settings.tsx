@@ -5,9 +5,10 @@ import { call } from '../api/client.ts'
 import { approvable } from '../parts/approvable.ts'
 import { Button } from '../parts/button.tsx'
 import { confirmed } from '../parts/confirmation.tsx'
+import { Facts } from '../parts/facts.tsx'
 import { TextArea, TextField } from '../parts/field.tsx'
-import { Fault } from '../parts/notice.tsx'
 import { Card } from '../parts/page.tsx'
+import { Refused } from '../parts/refused.tsx'
 import { Time } from '../parts/time.tsx'
 import { sessionQuery, useProfile } from '../session/session.ts'
 import { textOf, useSubmit } from '../session/use-submit.ts'
@@ -49,10 +50,9 @@ export function GeneralCard({ fixed, ...read }: Shown) {
   const { name, slug, created_at: created, member_count: members, settings } = read.tenant
   const save = useSave(
     read,
-    (form) => ({ name: textOf(form, 'name'), settings: { time_zone: textOf(form, 'zone') } }),
+    (form) => ({ name: textOf(form, 'name'), settings: { time_zone: textOf(form, 'settings.time_zone') } }),
     words.done,
   )
-  const faultOf = (field: string) => save.problem?.fields.get(field)
   return (
     <Form title={words.title} save={save} go={words.save} fixed={fixed}>
       <TextField
@@ -62,35 +62,33 @@ export function GeneralCard({ fixed, ...read }: Shown) {
         maxLength={120}
         required
         disabled={fixed}
-        fault={faultOf('name')}
       />
       <TextField
         label={words.zone}
         hint={words.zoneHint}
-        name="zone"
+        name="settings.time_zone"
         list="zones"
         autoComplete="off"
         defaultValue={settings.time_zone}
         disabled={fixed}
-        fault={faultOf('settings.time_zone')}
       />
       <datalist id="zones">
         {['UTC', ...zones].map((zone) => (
           <option key={zone} value={zone} />
         ))}
       </datalist>
-      <dl className="facts">
-        <dt>{words.slug}</dt>
-        <dd>
-          <code>{slug}</code> <span className="muted small">{words.slugHint}</span>
-        </dd>
-        <dt>{words.members}</dt>
-        <dd>{members.toLocaleString('en')}</dd>
-        <dt>{words.created}</dt>
-        <dd>
-          <Time at={created} form="day" />
-        </dd>
-      </dl>
+      <Facts
+        of={[
+          [
+            words.slug,
+            <>
+              <code>{slug}</code> <span className="muted small">{words.slugHint}</span>
+            </>,
+          ],
+          [words.members, members.toLocaleString('en')],
+          [words.created, <Time at={created} form="day" />],
+        ]}
+      />
     </Form>
   )
 }
@@ -104,14 +102,13 @@ export function EntryCard({ fixed, ...read }: Shown) {
     (form) => ({
       settings: {
         ...((hasFactor || required) && { require_mfa: form.get('mfa') !== null }),
-        allowed_email_domains: textOf(form, 'domains')
+        allowed_email_domains: textOf(form, 'settings.allowed_email_domains')
           .split(/[\s,;]+/)
           .filter((domain) => domain !== ''),
       },
     }),
     words.done,
   )
-  const fields = [...(save.problem?.fields ?? [])]
   return (
     <Form title={words.title} save={save} go={words.save} fixed={fixed}>
       <label className="choice">
@@ -134,11 +131,10 @@ export function EntryCard({ fixed, ...read }: Shown) {
       <TextArea
         label={words.domains}
         hint={words.domainsHint}
-        name="domains"
+        name="settings.allowed_email_domains"
         rows={3}
         defaultValue={domains.join('\n')}
         disabled={fixed}
-        fault={fields.find(([field]) => field.startsWith('settings.allowed_email_domains'))?.[1]}
       />
     </Form>
   )
@@ -170,8 +166,7 @@ function Form({
         }
       >
         <div className="card-body">
-          {!save.problem?.fields.size && <Fault problem={save.problem} />}
-          {children}
+          <Refused problem={save.problem}>{children}</Refused>
         </div>
       </Card>
     </form>

@@ -1,5 +1,6 @@
 import { asProblem } from '../api/problem.ts'
 import { queryClient } from '../api/query-client.ts'
+import { confirmed } from './confirmation.tsx'
 import { texts } from './texts.ts'
 import { say } from './toasts.tsx'
 
@@ -18,4 +19,14 @@ export async function approvable(run: () => Promise<unknown>, done: string): Pro
     void queryClient.invalidateQueries({ queryKey: ['approvals'] })
     return false
   }
+}
+
+/**
+ * Makes a change as {@link approvable} does, after its person has confirmed who they are if the service asks for that, and
+ * reads again what is shown of `name`, the first part of the keys of its queries.
+ */
+export async function changed(name: string, run: () => Promise<unknown>, done: string): Promise<boolean> {
+  const isDone = await approvable(() => confirmed(run), done)
+  await queryClient.invalidateQueries({ queryKey: [name] })
+  return isDone
 }

@@ -51,3 +51,14 @@ export function Badge({
     </span>
   )
 }
+
+/** Names that people gave, such as those of roles, each as a badge. */
+export const Badges = ({ of: names, accent }: { of: readonly string[]; accent?: string }) => (
+  <span className="line">
+    {names.map((name) => (
+      <Badge key={name} tone={name === accent ? 'accent' : undefined}>
+        <bdi>{name}</bdi>
+      </Badge>
+    ))}
+  </span>
+)

@@ -1,6 +1,7 @@
 import { useEffect, useSyncExternalStore } from 'react'
 import { call } from '../api/client.ts'
-import { asProblem } from '../api/problem.ts'
+import { asProblem, Problem } from '../api/problem.ts'
+import { textOf } from '../session/use-submit.ts'
 import { Button } from './button.tsx'
 import { FormDialog } from './dialog.tsx'
 import { PasswordField, TextField } from './field.tsx'
@@ -22,12 +23,9 @@ function setWaiting(next: Waiting | null): void {
   for (const listener of listeners) listener()
 }
 
-/** Thrown when a person closes the dialog: nothing was done, and nothing has to be said. */
-export class Cancelled extends Error {}
-
 /**
  * Makes a call. If the service asks for a fresh sign-in, asks for the password or a second factor in a dialog, and makes
- * the call again. `run` gets the password if the call takes one. Throws `Cancelled`.
+ * the call again. `run` gets the password if the call takes one. Throws a problem without a message if the person gives up.
  */
 export async function confirmed<T>(
   run: (password?: string) => Promise<T>,
@@ -46,7 +44,7 @@ export async function confirmed<T>(
         await call('POST /auth/otp/verify/', { body: { code: shown } })
         resolve(confirmed(run, { takesPassword }))
       }
-      setWaiting({ by, attempt, cancel: () => reject(new Cancelled()) })
+      setWaiting({ by, attempt, cancel: () => reject(new Problem(0, { detail: '' })) })
     })
   }
 }
@@ -73,6 +71,7 @@ export function Confirmations() {
   useEffect(() => abandon, [])
   if (!current) return null
   const { title, about, label, go } = current.by === 'password' ? texts.confirmPassword : texts.confirmCode
+  const shown = current.by === 'password' ? 'current_password' : 'code'
   const mail = () => call('POST /auth/otp/email/send/').then(() => say(texts.confirmCode.mailed), sayFault)
   return (
     <FormDialog
@@ -82,34 +81,25 @@ export function Confirmations() {
         current.cancel() // has no effect on a call that was made
         if (waiting === current) setWaiting(null)
       }}
-      submit={(form) => current.attempt(String(form.get('shown') ?? ''))}
+      submit={(form) => current.attempt(textOf(form, shown))}
     >
-      {(problem) =>
-        current.by === 'password' ? (
-          <PasswordField
+      {current.by === 'password' ? (
+        <PasswordField label={label} name={shown} autoComplete="current-password" autoFocus required />
+      ) : (
+        <>
+          <TextField
             label={label}
-            name="shown"
-            autoComplete="current-password"
+            name={shown}
+            className="code-input"
+            autoComplete="one-time-code"
             autoFocus
             required
-            fault={problem?.fields.get('current_password')}
           />
-        ) : (
-          <>
-            <TextField
-              label={label}
-              name="shown"
-              className="code-input"
-              autoComplete="one-time-code"
-              autoFocus
-              required
-            />
-            <Button kind="quiet" icon="mail" onClick={() => void mail()}>
-              {texts.confirmCode.mail}
-            </Button>
-          </>
-        )
-      }
+          <Button kind="quiet" icon="mail" onClick={() => void mail()}>
+            {texts.confirmCode.mail}
+          </Button>
+        </>
+      )}
     </FormDialog>
   )
 }

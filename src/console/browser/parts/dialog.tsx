@@ -1,8 +1,8 @@
 import * as Base from 'base-ui/dialog'
-import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import { type FormEvent, type ReactNode, useState } from 'react'
 import { asProblem, type Problem } from '../api/problem.ts'
 import { Button } from './button.tsx'
-import { Fault } from './notice.tsx'
+import { Refused } from './refused.tsx'
 import { texts } from './texts.ts'
 
 interface Common {
@@ -37,8 +37,8 @@ export function Dialog({
 }
 
 /**
- * A dialog with a form. `submit` makes the call; while it runs the button shows it, and a refusal stays above the
- * fields, which keep what was typed. `children` gets the refusal, for the faults of single fields.
+ * A dialog with a form. `submit` makes the call; while it runs the button shows it. A refusal stays at the field that it
+ * is about, or above the fields, which keep what was typed.
  */
 export function FormDialog({
   open,
@@ -55,15 +55,10 @@ export function FormDialog({
   go: string
   danger?: boolean
   submit: (form: FormData) => Promise<unknown>
-  children?: (problem: Problem | null) => ReactNode
+  children?: ReactNode
 }) {
   const [busy, setBusy] = useState(false)
   const [problem, setProblem] = useState<Problem | null>(null)
-  const form = useRef<HTMLFormElement>(null)
-  // The faulty field may be below the part of the form that is in view.
-  useEffect(() => {
-    if (problem) form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
-  }, [problem])
   const close = () => {
     setProblem(null)
     onClose()
@@ -82,13 +77,11 @@ export function FormDialog({
       setBusy(false)
     }
   }
-  const inFields = problem !== null && problem.fields.size > 0
   return (
     <Dialog {...{ open, title, about, wide }} onClose={close}>
-      <form ref={form} onSubmit={send} noValidate>
+      <form onSubmit={send} noValidate>
         <div className="dialog-body">
-          {!inFields && <Fault problem={problem} />}
-          {children?.(problem)}
+          <Refused problem={problem}>{children}</Refused>
         </div>
         <div className="dialog-foot">
           <Button onClick={close}>{texts.cancel}</Button>

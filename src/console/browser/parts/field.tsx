@@ -1,17 +1,36 @@
 import { type ComponentProps, type ReactNode, useId, useState } from 'react'
 import { Icon } from './icon.tsx'
+import { useFault } from './refused.tsx'
 import { texts } from './texts.ts'
 
 interface Shown {
   label: string
   hint?: ReactNode
-  /** What is wrong with the value, and how to correct it. */
+  /** What is wrong with the value, and how to correct it. Without it, what the refusal of the form says about `name`. */
   fault?: string | undefined
   /** At the end of the label's line, such as a link. */
   aside?: ReactNode
 }
 
-function Framed({ label, hint, fault, aside, id, children }: Shown & { id: string; children: ReactNode }) {
+/** What joins the control of a field to its label and its remark. */
+interface Joined {
+  id: string
+  'aria-describedby': string | undefined
+  'aria-invalid': true | undefined
+}
+
+function Framed({
+  label,
+  hint,
+  fault: own,
+  aside,
+  name,
+  children,
+}: Shown & { name: string | undefined; children: (joined: Joined) => ReactNode }) {
+  const id = useId()
+  const refused = useFault(name)
+  const fault = own ?? refused
+  const about = `${id}-about`
   return (
     <div className="field">
       <div className="field-head">
@@ -20,15 +39,19 @@ function Framed({ label, hint, fault, aside, id, children }: Shown & { id: strin
         </label>
         {aside}
       </div>
-      {children}
+      {children({
+        id,
+        'aria-describedby': hint || fault ? about : undefined,
+        'aria-invalid': fault ? true : undefined,
+      })}
       {fault ? (
-        <p className="field-fault" id={`${id}-about`}>
+        <p className="field-fault" id={about}>
           <Icon name="alert" size={14} />
           {fault}
         </p>
       ) : (
         hint && (
-          <p className="field-hint" id={`${id}-about`}>
+          <p className="field-hint" id={about}>
             {hint}
           </p>
         )
@@ -37,80 +60,68 @@ function Framed({ label, hint, fault, aside, id, children }: Shown & { id: strin
   )
 }
 
-const described = (id: string, { hint, fault }: Shown) => ({
-  'aria-describedby': hint || fault ? `${id}-about` : undefined,
-  'aria-invalid': fault ? true : undefined,
-})
-
-export function TextField({
+export const TextField = ({
   label,
   hint,
   fault,
   aside,
-  className,
+  className = '',
   ...rest
-}: ComponentProps<'input'> & Shown) {
-  const id = useId()
-  return (
-    <Framed {...{ label, hint, fault, aside, id }}>
-      <input
-        {...rest}
-        id={id}
-        className={`input ${className ?? ''}`}
-        {...described(id, { label, hint, fault })}
-      />
-    </Framed>
-  )
-}
+}: ComponentProps<'input'> & Shown) => (
+  <Framed {...{ label, hint, fault, aside }} name={rest.name}>
+    {(joined) => <input {...rest} {...joined} className={`input ${className}`} />}
+  </Framed>
+)
 
 export function PasswordField({ label, hint, fault, aside, ...rest }: ComponentProps<'input'> & Shown) {
-  const id = useId()
   const [visible, setVisible] = useState(false)
   return (
-    <Framed {...{ label, hint, fault, aside, id }}>
-      <div className="input-inside">
-        <input
-          {...rest}
-          id={id}
-          className="input"
-          type={visible ? 'text' : 'password'}
-          spellCheck={false}
-          autoCapitalize="none"
-          {...described(id, { label, hint, fault })}
-        />
-        <button
-          type="button"
-          className="button"
-          data-kind="quiet"
-          data-size="icon"
-          aria-label={texts.showPassword}
-          aria-pressed={visible}
-          onClick={() => setVisible(!visible)}
-        >
-          <Icon name="eye" />
-        </button>
-      </div>
+    <Framed {...{ label, hint, fault, aside }} name={rest.name}>
+      {(joined) => (
+        <div className="input-inside">
+          <input
+            {...rest}
+            {...joined}
+            className="input"
+            type={visible ? 'text' : 'password'}
+            spellCheck={false}
+            autoCapitalize="none"
+          />
+          <button
+            type="button"
+            className="button"
+            data-kind="quiet"
+            data-size="icon"
+            aria-label={texts.showPassword}
+            aria-pressed={visible}
+            onClick={() => setVisible(!visible)}
+          >
+            <Icon name="eye" />
+          </button>
+        </div>
+      )}
     </Framed>
   )
 }
 
-export function SelectField({ label, hint, fault, aside, ...rest }: ComponentProps<'select'> & Shown) {
-  const id = useId()
-  return (
-    <Framed {...{ label, hint, fault, aside, id }}>
-      <select {...rest} id={id} className="input" {...described(id, { label, hint, fault })} />
-    </Framed>
-  )
-}
+export const SelectField = ({ label, hint, fault, aside, ...rest }: ComponentProps<'select'> & Shown) => (
+  <Framed {...{ label, hint, fault, aside }} name={rest.name}>
+    {(joined) => <select {...rest} {...joined} className="input" />}
+  </Framed>
+)
 
-export function TextArea({ label, hint, fault, aside, ...rest }: ComponentProps<'textarea'> & Shown) {
-  const id = useId()
-  return (
-    <Framed {...{ label, hint, fault, aside, id }}>
-      <textarea {...rest} id={id} className="input" {...described(id, { label, hint, fault })} />
-    </Framed>
-  )
-}
+export const TextArea = ({
+  label,
+  hint,
+  fault,
+  aside,
+  className = '',
+  ...rest
+}: ComponentProps<'textarea'> & Shown) => (
+  <Framed {...{ label, hint, fault, aside }} name={rest.name}>
+    {(joined) => <textarea {...rest} {...joined} className={`input ${className}`} />}
+  </Framed>
+)
 
 export function SearchField({ label, ...rest }: ComponentProps<'input'> & { label: string }) {
   return (

@@ -31,7 +31,7 @@ export function Notice({
 
 /** Why a call failed, above the form that made it. */
 export function Fault({ problem }: { problem: Problem | null }) {
-  if (!problem) return null
+  if (!problem?.message) return null
   return (
     <Notice tone="danger">
       <p>{problem.message}</p>

@@ -28,7 +28,10 @@ const add = (title: string, about: string | undefined, isFault: boolean) =>
 export const say = (title: string, about?: string) => add(title, about, false)
 
 /** Says why something could not be done, where no form can show it. */
-export const sayFault = (error: unknown) => add(asProblem(error).message, undefined, true)
+export function sayFault(error: unknown): void {
+  const { message } = asProblem(error)
+  if (message) add(message, undefined, true)
+}
 
 /** Where messages appear, for some seconds. Beside the pages, so that a dialog neither hides them nor closes for a click. */
 export function Toasts() {

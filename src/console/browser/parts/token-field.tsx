@@ -1,12 +1,14 @@
 import { useId, useState } from 'react'
 import { Icon } from './icon.tsx'
+import { useFault } from './refused.tsx'
 import { texts } from './texts.ts'
 
 /** A list of texts: each is added with Enter or a comma, and removed by its button or with Backspace. */
 export function TokenField({
   label,
   hint,
-  fault,
+  name,
+  fault: own,
   values,
   suggestions = [],
   disabled,
@@ -15,12 +17,16 @@ export function TokenField({
   label: string
   hint?: string
   fault?: string | undefined
+  /** Its name in the API, by which a refusal of the form is about it. */
+  name?: string
   values: readonly string[]
   suggestions?: readonly (string | { value: string; text: string })[]
   disabled?: boolean
   onChange: (values: string[]) => void
 }) {
   const id = useId()
+  const refused = useFault(name)
+  const fault = own ?? refused
   const [typed, setTyped] = useState('')
   const options = suggestions.map((one) => (typeof one === 'string' ? { value: one, text: one } : one))
   const add = (text: string) => {

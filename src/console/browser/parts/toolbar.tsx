@@ -13,6 +13,14 @@ export type Filter = { name: string; label: string } & (
   | { kind: 'set'; show: (value: string) => ReactNode }
 )
 
+/** A filter by one of a few values: `options` has the text of each. */
+export const choice = (name: string, label: string, options: Readonly<Record<string, string>>): Filter => ({
+  name,
+  label,
+  kind: 'choice',
+  options: Object.entries(options),
+})
+
 /** The filters of a list. They follow the address, also where something else than their field changed it. */
 export function Toolbar({
   fields,

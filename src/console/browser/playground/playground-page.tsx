@@ -2,15 +2,17 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { call } from '../api/client.ts'
-import { asProblem, type Problem } from '../api/problem.ts'
+import { asProblem } from '../api/problem.ts'
 import { Badge, Button } from '../parts/button.tsx'
 import { useFilters } from '../parts/filters.ts'
 import { Icon } from '../parts/icon.tsx'
 import { Failed, Fault, Ghosts, Notice } from '../parts/notice.tsx'
 import { Card, Page } from '../parts/page.tsx'
+import { Refusal } from '../parts/refused.tsx'
 import { say } from '../parts/toasts.tsx'
-import { bodyOf, documentIn, documentOf, newDocument, textOf } from '../policies/document.ts'
+import { bodyOf, documentIn, documentOf, isBegun, newDocument, textOf } from '../policies/document.ts'
 import { useDraft } from '../policies/drafts.ts'
+import { Examples } from '../policies/examples.tsx'
 import { keepTest } from '../policies/kept-tests.ts'
 import { PolicyEditor } from '../policies/policy-editor.tsx'
 import { Preview } from '../policies/preview.tsx'
@@ -102,6 +104,8 @@ function Bench({
     setDraft(text === stored ? null : { text, etag: draft?.etag ?? etag })
     void navigate({ to: '/policies/$id', params: { id: id ?? 'new' } })
   }
+  const document = documentIn(text)
+  const isNew = document !== null && !isBegun(id, document)
   const mayWrite = may(id ? 'policy:update' : 'policy:create')
   return (
     <Page
@@ -134,15 +138,16 @@ function Bench({
       )}
       <div className="bench">
         <div className="stack">
+          {isNew && <Examples onChoose={(example) => set(textOf(example))} />}
           <PolicyEditor id={id} text={text} onChange={set} />
-          {isPreviewed === text && documentIn(text) ? (
-            <Preview key={text} id={id} document={documentIn(text)} />
+          {isPreviewed === text && document ? (
+            <Preview key={text} id={id} document={document} />
           ) : (
             <Card
               title={texts.flips}
               about={texts.flipsAbout}
               actions={
-                <Button icon="history" disabled={!documentIn(text)} onClick={() => setPreviewed(text)}>
+                <Button icon="history" disabled={!document || isNew} onClick={() => setPreviewed(text)}>
                   {texts.flipsGo}
                 </Button>
               }
@@ -169,18 +174,19 @@ function Asking({
 }) {
   const { id: me, current_tenant: here } = useProfile()
   const rested = useRested(JSON.stringify([text, inputOf(question)]), 600)
+  const [restedText, input] = JSON.parse(rested)
+  const draft = documentIn(restedText)
   const document = documentIn(text)
   const isSound = isProperties(question.properties) && isProperties(question.attributes)
   const query = useQuery({
     queryKey: ['asked', id, rested],
     queryFn: ({ signal }) => {
-      const [draftText, input] = JSON.parse(rested)
-      const body = { ...input, draft: bodyOf(documentIn(draftText) ?? {}) }
+      const body = { ...input, draft: bodyOf(draft ?? {}) }
       return id
         ? call('POST /policies/{id}/test/', { path: { id }, body, signal })
         : call('POST /policies/test-draft/', { body, signal })
     },
-    enabled: document !== null && isSound,
+    enabled: isBegun(id, draft) && isSound,
     placeholderData: (before) => before,
     staleTime: 60_000,
   })
@@ -196,7 +202,9 @@ function Asking({
     <div className="stack">
       <Card title={texts.questionTitle} about={texts.questionAbout}>
         <div className="card-body">
-          <QuestionFields question={question} onChange={setQuestion} fault={faultOf(problem)} />
+          <Refusal value={problem}>
+            <QuestionFields question={question} onChange={setQuestion} />
+          </Refusal>
         </div>
       </Card>
       <Card
@@ -230,5 +238,3 @@ function Asking({
     </div>
   )
 }
-
-const faultOf = (problem: Problem | null) => (name: string) => problem?.fields.get(name)

@@ -7,7 +7,7 @@ import { asProblem, type Problem } from '../api/problem.ts'
 import type { Remark } from '../editor/code-editor.tsx'
 import { approvable } from '../parts/approvable.ts'
 import { Button } from '../parts/button.tsx'
-import { Cancelled, confirmed } from '../parts/confirmation.tsx'
+import { confirmed } from '../parts/confirmation.tsx'
 import { Fault, Notice } from '../parts/notice.tsx'
 import { useMay } from '../session/session.ts'
 import { Conflict } from './conflict.tsx'
@@ -110,7 +110,7 @@ function useEditing(policy: Policy | null, etag: string | null) {
       await approvable(() => confirmed(() => write(reason, base)), done)
       void reloadPolicies(client)
     } catch (error) {
-      if (!(error instanceof Cancelled)) setProblem(asProblem(error))
+      setProblem(asProblem(error))
     } finally {
       setBusy(false)
     }

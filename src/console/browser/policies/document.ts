@@ -82,6 +82,10 @@ export const isRego = (document: Document | null): boolean => document?.kind ===
 
 export const newDocument: Document = { name: '', effect: 'deny', actions: [] }
 
+/** Whether a policy can be checked or tried. A new one, which has no id, has to differ from {@link newDocument}. */
+export const isBegun = (id: string | null, document: Document | null): document is Document =>
+  document !== null && (id !== null || !same(document, newDocument))
+
 export const listOf = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
 export const objectOf = (value: unknown): Document =>

@@ -25,7 +25,7 @@ export function JsonField({
     <TextArea
       label={label}
       hint={hint}
-      className="input mono"
+      className="mono"
       rows={3}
       spellCheck={false}
       value={text}

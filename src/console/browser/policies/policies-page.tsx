@@ -6,6 +6,7 @@ import { Badge } from '../parts/button.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { ListPage } from '../parts/list.tsx'
 import { Time } from '../parts/time.tsx'
+import { choice } from '../parts/toolbar.tsx'
 import { useMay } from '../session/session.ts'
 import { EffectBadge, StateBadge } from './badges.tsx'
 import { PolicyMenu } from './policy-menu.tsx'
@@ -29,9 +30,9 @@ export function PoliciesPage() {
       empty={{ icon: 'rules', action: create, ...texts.empty }}
       fields={[
         { name: 'search', label: texts.search },
-        { name: 'effect', label: texts.anyEffect, kind: 'choice', options: Object.entries(texts.effects) },
-        { name: 'is_active', label: texts.anyState, kind: 'choice', options: Object.entries(texts.states) },
-        { name: 'mode', label: texts.anyMode, kind: 'choice', options: Object.entries(texts.modes) },
+        choice('effect', texts.anyEffect, texts.effects),
+        choice('is_active', texts.anyState, texts.states),
+        choice('mode', texts.anyMode, texts.modes),
         { name: 'action', label: texts.anyAction },
       ]}
       read={(filters, signal) =>

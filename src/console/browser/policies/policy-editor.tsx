@@ -5,7 +5,7 @@ import { Icon } from '../parts/icon.tsx'
 import { Empty } from '../parts/notice.tsx'
 import { Card } from '../parts/page.tsx'
 import { Segments } from '../parts/segments.tsx'
-import { documentIn, isRego, newDocument, textOf } from './document.ts'
+import { documentIn, isBegun, isRego, textOf } from './document.ts'
 import { PolicyForm } from './policy-form.tsx'
 import { type Checked, useCheck } from './remarks.ts'
 import { texts } from './texts.ts'
@@ -46,7 +46,7 @@ export function PolicyEditor({
   const module = String(document?.module ?? '')
   const moduleRemarks = useStable(inModule(shown, module))
   // A document that is not begun has faults that its author knows of.
-  const isBlank = id === null && text === textOf(newDocument)
+  const isNew = document !== null && !isBegun(id, document)
   return (
     <Card>
       <div className="card-bar">
@@ -59,7 +59,7 @@ export function PolicyEditor({
         {view !== 'form' && !isReadOnly && (
           <span className="muted small editor-hint">{view === 'text' ? words.hint : words.moduleHint}</span>
         )}
-        {!isBlank && (
+        {!isNew && (
           <Status
             state={isReadOnly ? 'valid' : state}
             count={remarks.length}
@@ -90,7 +90,7 @@ export function PolicyEditor({
           label={words.label}
           text={text}
           onChange={onChange}
-          remarks={isBlank ? none : shown}
+          remarks={isNew ? none : shown}
           complete={completePolicy(known)}
           isReadOnly={isReadOnly}
           onReady={(go) => {

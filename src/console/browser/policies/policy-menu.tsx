@@ -4,9 +4,9 @@ import type { Policy } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { approvable } from '../parts/approvable.ts'
 import { Button } from '../parts/button.tsx'
-import { Cancelled, confirmed } from '../parts/confirmation.tsx'
-import { FormDialog } from '../parts/dialog.tsx'
+import { confirmed } from '../parts/confirmation.tsx'
 import { Menu, MenuItem } from '../parts/menu.tsx'
+import { Removal } from '../parts/removal.tsx'
 import { sayFault } from '../parts/toasts.tsx'
 import { useMay } from '../session/session.ts'
 import { texts } from './texts.ts'
@@ -32,7 +32,7 @@ export function PolicyMenu({
     try {
       await approvable(() => confirmed(run), isOn ? texts.turnedOff : texts.turnedOn)
     } catch (error) {
-      if (!(error instanceof Cancelled)) sayFault(error)
+      sayFault(error)
     }
     onChanged()
   }
@@ -65,17 +65,7 @@ export function PolicyMenu({
           </MenuItem>
         )}
       </Menu>
-      {removing && (
-        <FormDialog
-          open
-          danger
-          onClose={() => setRemoving(false)}
-          title={texts.removing.title(name)}
-          about={texts.removing.about}
-          go={texts.remove}
-          submit={remove}
-        />
-      )}
+      {removing && <Removal texts={texts} name={name} remove={remove} onClose={() => setRemoving(false)} />}
     </>
   )
 }

@@ -2,11 +2,13 @@ import { useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { Policy } from '../../../client/api-types.ts'
-import { asProblem } from '../api/problem.ts'
 import { useFilters } from '../parts/filters.ts'
 import { Icon } from '../parts/icon.tsx'
-import { Failed, Ghosts, Notice } from '../parts/notice.tsx'
-import { Card, Page } from '../parts/page.tsx'
+import { BackLink } from '../parts/links.tsx'
+import { LoadingPage } from '../parts/loading.tsx'
+import { Notice } from '../parts/notice.tsx'
+import { Page } from '../parts/page.tsx'
+import { Tabs } from '../parts/tabs.tsx'
 import { useMay } from '../session/session.ts'
 import { EffectBadge, StateBadge } from './badges.tsx'
 import { DocumentTab } from './document-tab.tsx'
@@ -26,12 +28,7 @@ export function PolicyPage() {
   return id === 'new' ? <NewPolicy /> : <StoredPolicy key={id} id={id} />
 }
 
-const back = (
-  <Link className="button" data-kind="quiet" to="/policies">
-    <Icon name="back" />
-    {words.back}
-  </Link>
-)
+const back = <BackLink to="/policies">{words.back}</BackLink>
 
 function NewPolicy() {
   return (
@@ -44,17 +41,7 @@ function NewPolicy() {
 function StoredPolicy({ id }: { id: string }) {
   const query = usePolicy(id)
   if (query.data) return <Loaded policy={query.data.body} etag={query.data.etag} />
-  return (
-    <Page title={texts.title} actions={back}>
-      <Card>
-        {query.isError ? (
-          <Failed problem={asProblem(query.error)} retry={() => void query.refetch()} />
-        ) : (
-          <Ghosts rows={8} />
-        )}
-      </Card>
-    </Page>
-  )
+  return <LoadingPage query={query} rows={8} title={texts.title} actions={back} />
 }
 
 function Loaded({ policy, etag }: { policy: Policy; etag: string | null }) {
@@ -108,18 +95,12 @@ function Loaded({ policy, etag }: { policy: Policy; etag: string | null }) {
           <p>{words.moduleOff.about}</p>
         </Notice>
       )}
-      <nav className="tabs" aria-label={name}>
-        {(Object.keys(words.tabs) as Tab[]).map((one) => (
-          <button
-            type="button"
-            key={one}
-            aria-current={one === shown ? 'page' : undefined}
-            onClick={() => change({ tab: one === 'document' ? undefined : one })}
-          >
-            {words.tabs[one]}
-          </button>
-        ))}
-      </nav>
+      <Tabs
+        label={name}
+        tabs={words.tabs}
+        shown={shown}
+        onChange={(one) => change({ tab: one === 'document' ? undefined : one })}
+      />
       {bodies[shown]}
     </Page>
   )

@@ -5,7 +5,7 @@ import { asProblem, type Problem } from '../api/problem.ts'
 import type { Remark } from '../editor/code-editor.tsx'
 import { readJson } from '../editor/read-json.ts'
 import { useMay } from '../session/session.ts'
-import { bodyOf, documentIn, isRego } from './document.ts'
+import { bodyOf, documentIn, isBegun, isRego } from './document.ts'
 import { texts } from './texts.ts'
 
 interface Fault {
@@ -62,7 +62,7 @@ export function useCheck(text: string, id: string | null): { state: Checked; rem
         throw error
       }
     },
-    enabled: document !== null && may('policy:test'),
+    enabled: isBegun(id, document) && may('policy:test'),
     staleTime: 60_000,
   })
   if (text !== rested) return { state: 'checking', remarks: query.data ?? none }

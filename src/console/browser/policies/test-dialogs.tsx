@@ -32,21 +32,17 @@ export function TestDialog({
         onSave({ ...test, question, name: fieldOf(form, 'name'), expect: fieldOf(form, 'expect') as Effect })
       }
     >
-      {() => (
-        <>
-          <div className="columns">
-            <TextField label={words.name} name="name" defaultValue={test.name} maxLength={254} autoFocus />
-            <SelectField label={words.expect} name="expect" defaultValue={test.expect}>
-              {Object.entries(texts.effects).map(([effect, name]) => (
-                <option key={effect} value={effect}>
-                  {name}
-                </option>
-              ))}
-            </SelectField>
-          </div>
-          <QuestionFields question={question} onChange={setQuestion} />
-        </>
-      )}
+      <div className="columns">
+        <TextField label={words.name} name="name" defaultValue={test.name} maxLength={254} autoFocus />
+        <SelectField label={words.expect} name="expect" defaultValue={test.expect}>
+          {Object.entries(texts.effects).map(([effect, name]) => (
+            <option key={effect} value={effect}>
+              {name}
+            </option>
+          ))}
+        </SelectField>
+      </div>
+      <QuestionFields question={question} onChange={setQuestion} />
     </FormDialog>
   )
 }
@@ -66,17 +62,15 @@ export function Paste({ onClose, onAdd }: { onClose: () => void; onAdd: (tests: 
         onAdd(found)
       }}
     >
-      {() => (
-        <TextArea
-          label={words.pasteLabel}
-          className="input mono"
-          rows={10}
-          spellCheck={false}
-          value={text}
-          fault={text.trim() !== '' && !found ? words.pasteFault : undefined}
-          onChange={(event) => setText(event.target.value)}
-        />
-      )}
+      <TextArea
+        label={words.pasteLabel}
+        className="mono"
+        rows={10}
+        spellCheck={false}
+        value={text}
+        fault={text.trim() !== '' && !found ? words.pasteFault : undefined}
+        onChange={(event) => setText(event.target.value)}
+      />
     </FormDialog>
   )
 }

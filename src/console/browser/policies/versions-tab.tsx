@@ -104,12 +104,8 @@ export function VersionsTab({ policy }: { policy: Policy }) {
           go={words.rollback}
           submit={(form) => rollBack(restored.version, fieldOf(form, 'reason'))}
         >
-          {() => (
-            <>
-              <JsonDiff before={documentOf(policy)} after={documentOf(restored)} />
-              <TextField label={texts.editor.reason} name="reason" maxLength={1000} />
-            </>
-          )}
+          <JsonDiff before={documentOf(policy)} after={documentOf(restored)} />
+          <TextField label={texts.editor.reason} name="reason" maxLength={1000} />
         </FormDialog>
       )}
     </Card>

@@ -1,13 +1,11 @@
-import { useQueryClient } from '@tanstack/react-query'
 import type { Role } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { ifUnchanged } from '../api/if-unchanged.ts'
 import { texts as memberTexts } from '../members/texts.ts'
-import { approvable } from '../parts/approvable.ts'
+import { changed } from '../parts/approvable.ts'
 import { Button } from '../parts/button.tsx'
 import { Dialog, FormDialog } from '../parts/dialog.tsx'
 import { TextArea, TextField } from '../parts/field.tsx'
-import { Fault } from '../parts/notice.tsx'
 import { useProfile } from '../session/session.ts'
 import { textOf } from '../session/use-submit.ts'
 import { isOfService, PermissionMatrix } from './permission-matrix.tsx'
@@ -24,7 +22,6 @@ const permissionsOf = (form: FormData) => [
 
 /** Makes a role, or changes one. */
 export function RoleEditor({ role, onClose }: { role: Role | 'new'; onClose: () => void }) {
-  const client = useQueryClient()
   const { id } = useProfile().current_tenant
   const known = role === 'new' ? null : role
   const submit = async (form: FormData) => {
@@ -33,7 +30,8 @@ export function RoleEditor({ role, onClose }: { role: Role | 'new'; onClose: () 
       description: textOf(form, 'description'),
       permissions: permissionsOf(form),
     }
-    await approvable(
+    await changed(
+      'roles',
       () =>
         known
           ? ifUnchanged('GET /tenants/{id}/roles/{rid}/', { id, rid: known.id }, known, (headers) =>
@@ -42,7 +40,6 @@ export function RoleEditor({ role, onClose }: { role: Role | 'new'; onClose: () 
           : call('POST /tenants/{id}/roles/', { path: { id }, body }),
       known ? texts.changed : texts.created,
     )
-    await client.invalidateQueries({ queryKey: ['roles'] })
   }
   return (
     <FormDialog
@@ -53,37 +50,31 @@ export function RoleEditor({ role, onClose }: { role: Role | 'new'; onClose: () 
       go={known ? words.editGo : words.createGo}
       submit={submit}
     >
-      {(problem) => (
-        <>
-          {problem && !problem.fields.has('name') && problem.fields.size > 0 && <Fault problem={problem} />}
-          <div className="columns">
-            <TextField
-              label={words.name}
-              name="name"
-              defaultValue={known?.name}
-              maxLength={60}
-              required
-              autoFocus
-              fault={problem?.fields.get('name')}
-            />
-            <TextField
-              label={words.description}
-              name="description"
-              defaultValue={known?.description}
-              maxLength={500}
-            />
-          </div>
-          <PermissionMatrix label={words.permissions} held={known?.permissions ?? []} />
-          <TextArea
-            label={words.own}
-            hint={words.ownHint}
-            name="own"
-            rows={3}
-            className="input mono"
-            defaultValue={known?.permissions.filter((one) => !isOfService(one)).join('\n')}
-          />
-        </>
-      )}
+      <div className="columns">
+        <TextField
+          label={words.name}
+          name="name"
+          defaultValue={known?.name}
+          maxLength={60}
+          required
+          autoFocus
+        />
+        <TextField
+          label={words.description}
+          name="description"
+          defaultValue={known?.description}
+          maxLength={500}
+        />
+      </div>
+      <PermissionMatrix label={words.permissions} held={known?.permissions ?? []} />
+      <TextArea
+        label={words.own}
+        hint={words.ownHint}
+        name="own"
+        rows={3}
+        className="mono"
+        defaultValue={known?.permissions.filter((one) => !isOfService(one)).join('\n')}
+      />
     </FormDialog>
   )
 }

@@ -1,14 +1,12 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Role } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { texts as memberTexts } from '../members/texts.ts'
-import { approvable } from '../parts/approvable.ts'
+import { changed } from '../parts/approvable.ts'
 import { Badge, Button } from '../parts/button.tsx'
-import { confirmed } from '../parts/confirmation.tsx'
-import { FormDialog } from '../parts/dialog.tsx'
 import { ListPage } from '../parts/list.tsx'
 import { Menu, MenuItem } from '../parts/menu.tsx'
+import { Removal } from '../parts/removal.tsx'
 import { useMay, useProfile } from '../session/session.ts'
 import { RoleEditor, RoleView } from './role-editor.tsx'
 import { texts } from './texts.ts'
@@ -16,17 +14,12 @@ import { texts } from './texts.ts'
 export function RolesPage() {
   const { id } = useProfile().current_tenant
   const may = useMay()
-  const client = useQueryClient()
   const [editing, setEditing] = useState<Role | 'new' | null>(null)
   const [viewed, setViewed] = useState<Role | null>(null)
   const [removing, setRemoving] = useState<Role | null>(null)
   const remove = async (role: Role) => {
     const path = { id, rid: role.id }
-    await approvable(
-      () => confirmed(() => call('DELETE /tenants/{id}/roles/{rid}/', { path })),
-      texts.removed,
-    )
-    await client.invalidateQueries({ queryKey: ['roles'] })
+    await changed('roles', () => call('DELETE /tenants/{id}/roles/{rid}/', { path }), texts.removed)
   }
   return (
     <ListPage
@@ -86,14 +79,11 @@ export function RolesPage() {
       {editing && <RoleEditor role={editing} onClose={() => setEditing(null)} />}
       {viewed && <RoleView role={viewed} onClose={() => setViewed(null)} />}
       {removing && (
-        <FormDialog
-          open
-          danger
+        <Removal
+          texts={texts}
+          name={removing.name}
+          remove={() => remove(removing)}
           onClose={() => setRemoving(null)}
-          title={texts.removing.title(removing.name)}
-          about={texts.removing.about}
-          go={texts.remove}
-          submit={() => remove(removing)}
         />
       )}
     </ListPage>

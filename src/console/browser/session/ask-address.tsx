@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { Button } from '../parts/button.tsx'
 import { TextField } from '../parts/field.tsx'
-import { Fault } from '../parts/notice.tsx'
+import { Refused } from '../parts/refused.tsx'
 import { Gate } from './gate.tsx'
 import { texts } from './texts.ts'
 import { textOf, useSubmit } from './use-submit.ts'
@@ -43,17 +43,17 @@ export function AskAddress({
   return (
     <Gate title={title} about={about}>
       <form onSubmit={onSubmit}>
-        {!problem?.fields.size && <Fault problem={problem} />}
-        <TextField
-          label={texts.signIn.email}
-          name="email"
-          type="email"
-          autoComplete="username"
-          required
-          autoFocus
-          defaultValue={email}
-          fault={problem?.fields.get('email')}
-        />
+        <Refused problem={problem}>
+          <TextField
+            label={texts.signIn.email}
+            name="email"
+            type="email"
+            autoComplete="username"
+            required
+            autoFocus
+            defaultValue={email}
+          />
+        </Refused>
         <Button type="submit" kind="primary" wide busy={busy}>
           {go}
         </Button>

@@ -1,7 +1,7 @@
 import { call } from '../api/client.ts'
 import { Button } from '../parts/button.tsx'
 import { PasswordField, TextField } from '../parts/field.tsx'
-import { Fault } from '../parts/notice.tsx'
+import { Refused } from '../parts/refused.tsx'
 import { Gate } from './gate.tsx'
 import { texts } from './texts.ts'
 import { textOf, useSubmit } from './use-submit.ts'
@@ -22,45 +22,24 @@ export function Register({
     await signIn({ email, password })
   })
   const { title, about, first, last, hint, go, existing } = texts.register
-  const faultOf = (name: string) => problem?.fields.get(name)
   return (
     <Gate title={title} about={about}>
       <form onSubmit={onSubmit}>
-        {!problem?.fields.size && <Fault problem={problem} />}
-        <div className="columns" data-narrow>
-          <TextField
-            label={first}
-            name="first_name"
-            autoComplete="given-name"
-            maxLength={150}
-            autoFocus
-            fault={faultOf('first_name')}
+        <Refused problem={problem}>
+          <div className="columns" data-narrow>
+            <TextField label={first} name="first_name" autoComplete="given-name" maxLength={150} autoFocus />
+            <TextField label={last} name="last_name" autoComplete="family-name" maxLength={150} />
+          </div>
+          <TextField label={texts.signIn.email} name="email" type="email" autoComplete="username" required />
+          <PasswordField
+            label={texts.signIn.password}
+            name="password"
+            autoComplete="new-password"
+            minLength={8}
+            required
+            hint={hint}
           />
-          <TextField
-            label={last}
-            name="last_name"
-            autoComplete="family-name"
-            maxLength={150}
-            fault={faultOf('last_name')}
-          />
-        </div>
-        <TextField
-          label={texts.signIn.email}
-          name="email"
-          type="email"
-          autoComplete="username"
-          required
-          fault={faultOf('email')}
-        />
-        <PasswordField
-          label={texts.signIn.password}
-          name="password"
-          autoComplete="new-password"
-          minLength={8}
-          required
-          hint={hint}
-          fault={faultOf('password')}
-        />
+        </Refused>
         <Button type="submit" kind="primary" wide busy={busy}>
           {go}
         </Button>

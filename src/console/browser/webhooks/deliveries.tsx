@@ -1,11 +1,11 @@
-import { useQueryClient } from '@tanstack/react-query'
 import type { Delivery, Webhook } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
-import { approvable } from '../parts/approvable.ts'
+import { changed } from '../parts/approvable.ts'
 import { Badge, Button } from '../parts/button.tsx'
 import { FilteredList } from '../parts/list.tsx'
 import { Time } from '../parts/time.tsx'
 import { sayFault } from '../parts/toasts.tsx'
+import { choice } from '../parts/toolbar.tsx'
 import { useMay } from '../session/session.ts'
 import { texts } from './texts.ts'
 
@@ -23,10 +23,7 @@ export function Deliveries({ webhook }: { webhook: Webhook }) {
       name="webhooks"
       of={id}
       empty={{ icon: 'send', ...words.empty }}
-      fields={[
-        { name: 'event_type', label: words.type },
-        { name: 'status', label: words.anyStatus, kind: 'choice', options: Object.entries(words.status) },
-      ]}
+      fields={[{ name: 'event_type', label: words.type }, choice('status', words.anyStatus, words.status)]}
       read={({ status, event_type, cursor }, signal) =>
         call('GET /webhooks/{id}/deliveries/', {
           path: { id },
@@ -41,17 +38,15 @@ export function Deliveries({ webhook }: { webhook: Webhook }) {
 }
 
 function Row({ webhook, delivery }: { webhook: Webhook; delivery: Delivery }) {
-  const client = useQueryClient()
   const may = useMay()
   const { event_type: type, status, response_status: answer, next_attempt_at: next } = delivery
   const replay = () =>
-    approvable(
+    changed(
+      'webhooks',
       () =>
         call('POST /webhooks/{id}/deliveries/{did}/replay/', { path: { id: webhook.id, did: delivery.id } }),
       words.replayed,
-    )
-      .then(() => client.invalidateQueries({ queryKey: ['webhooks'] }))
-      .catch(sayFault)
+    ).catch(sayFault)
   return (
     <tr>
       <td>

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { eventTypes } from '../api/event-types.ts'
 import { TextArea } from '../parts/field.tsx'
+import { useFault } from '../parts/refused.tsx'
 import { texts } from './texts.ts'
 
 const { form: words } = texts
@@ -20,8 +21,9 @@ export function readChoice(form: FormData): string[] | null {
 }
 
 /** All events, or some: whole families, single types, and types of the organisation's own applications. */
-export function EventChoice({ chosen, fault }: { chosen: readonly string[]; fault: string | undefined }) {
+export function EventChoice({ chosen }: { chosen: readonly string[] }) {
   const [every, setEvery] = useState(chosen.length === 0)
+  const fault = useFault('event_types')
   const own = chosen.filter((type) => !known.has(type))
   return (
     <fieldset className="choices">

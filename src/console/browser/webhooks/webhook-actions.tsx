@@ -1,10 +1,9 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { RotatedSecret, Webhook } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { Problem } from '../api/problem.ts'
-import { approvable } from '../parts/approvable.ts'
+import { changed } from '../parts/approvable.ts'
 import { Button } from '../parts/button.tsx'
 import { confirmed } from '../parts/confirmation.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
@@ -23,18 +22,13 @@ type Asked = 'edit' | 'rotate' | 'remove' | null
 
 /** What can be done with a webhook: buttons for the head of its page, the button that enables it, and the dialogs. */
 export function useWebhookActions(webhook: Webhook) {
-  const client = useQueryClient()
   const navigate = useNavigate()
   const may = useMay()
   const [asked, setAsked] = useState<Asked>(null)
   const [shown, setShown] = useState<RotatedSecret | null>(null)
   const path = { id: webhook.id }
   const host = hostOf(webhook.url)
-  const act = async (run: () => Promise<unknown>, done: string) => {
-    const acted = await approvable(() => confirmed(run), done)
-    await client.invalidateQueries({ queryKey: ['webhooks'] })
-    return acted
-  }
+  const act = (run: () => Promise<unknown>, done: string) => changed('webhooks', run, done)
   const setActive = (active: boolean) =>
     void act(
       () => call('PATCH /webhooks/{id}/', { path, body: { is_active: active } }),
@@ -102,16 +96,7 @@ export function useWebhookActions(webhook: Webhook) {
           go={texts.remove}
           submit={remove}
         >
-          {(problem) => (
-            <TextField
-              label={texts.removing.again}
-              hint={host}
-              name="again"
-              autoComplete="off"
-              autoFocus
-              fault={problem?.fields.get('again')}
-            />
-          )}
+          <TextField label={texts.removing.again} hint={host} name="again" autoComplete="off" autoFocus />
         </FormDialog>
       )}
       {shown && (

@@ -54,34 +54,25 @@ export function WebhookForm({
       go={known ? words.editGo : words.createGo}
       submit={submit}
     >
-      {(problem) => (
-        <>
-          <TextField
-            label={words.url}
-            hint={words.urlHint}
-            name="url"
-            type="url"
-            inputMode="url"
-            placeholder="https://"
-            maxLength={2000}
-            defaultValue={known?.url}
-            required
-            autoFocus
-            fault={problem?.fields.get('url')}
-          />
-          <TextField
-            label={words.description}
-            name="description"
-            maxLength={2000}
-            defaultValue={known?.description}
-            fault={problem?.fields.get('description')}
-          />
-          <EventChoice
-            chosen={known?.event_types ?? []}
-            fault={[...(problem?.fields ?? [])].find(([field]) => field.startsWith('event_types'))?.[1]}
-          />
-        </>
-      )}
+      <TextField
+        label={words.url}
+        hint={words.urlHint}
+        name="url"
+        type="url"
+        inputMode="url"
+        placeholder="https://"
+        maxLength={2000}
+        defaultValue={known?.url}
+        required
+        autoFocus
+      />
+      <TextField
+        label={words.description}
+        name="description"
+        maxLength={2000}
+        defaultValue={known?.description}
+      />
+      <EventChoice chosen={known?.event_types ?? []} />
     </FormDialog>
   )
 }

@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link, useParams } from '@tanstack/react-router'
+import { useParams } from '@tanstack/react-router'
 import type { Webhook } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
-import { asProblem } from '../api/problem.ts'
-import { Badge } from '../parts/button.tsx'
-import { Icon } from '../parts/icon.tsx'
-import { Failed, Ghosts, Notice } from '../parts/notice.tsx'
+import { Badges } from '../parts/button.tsx'
+import { Facts } from '../parts/facts.tsx'
+import { BackLink } from '../parts/links.tsx'
+import { LoadingPage } from '../parts/loading.tsx'
+import { Notice } from '../parts/notice.tsx'
 import { Card, Page } from '../parts/page.tsx'
 import { Time } from '../parts/time.tsx'
 import { useProfile } from '../session/session.ts'
@@ -23,25 +24,10 @@ export function WebhookPage() {
     queryFn: ({ signal }) => call('GET /webhooks/{id}/', { path: { id }, signal }),
   })
   if (query.data) return <One webhook={query.data} />
-  return (
-    <Page title={texts.title} actions={<Back />}>
-      <Card>
-        {query.isError ? (
-          <Failed problem={asProblem(query.error)} retry={() => void query.refetch()} />
-        ) : (
-          <Ghosts />
-        )}
-      </Card>
-    </Page>
-  )
+  return <LoadingPage query={query} title={texts.title} actions={back} />
 }
 
-const Back = () => (
-  <Link className="button" data-kind="quiet" to="/webhooks">
-    <Icon name="back" />
-    {texts.back}
-  </Link>
-)
+const back = <BackLink to="/webhooks">{texts.back}</BackLink>
 
 function One({ webhook }: { webhook: Webhook }) {
   const { buttons, enable, dialogs } = useWebhookActions(webhook)
@@ -51,7 +37,7 @@ function One({ webhook }: { webhook: Webhook }) {
       about={<StateBadge webhook={webhook} />}
       actions={
         <>
-          <Back />
+          {back}
           {buttons}
         </>
       }
@@ -59,7 +45,7 @@ function One({ webhook }: { webhook: Webhook }) {
       <Warning webhook={webhook} action={enable} />
       <Card>
         <div className="card-body">
-          <Facts webhook={webhook} />
+          <Known webhook={webhook} />
         </div>
       </Card>
       <Deliveries webhook={webhook} />
@@ -82,39 +68,20 @@ function Warning({ webhook, action }: { webhook: Webhook; action: React.ReactNod
   )
 }
 
-function Facts({ webhook }: { webhook: Webhook }) {
+const timeOf = (at: string | null) => (at ? <Time at={at} /> : texts.never)
+
+function Known({ webhook }: { webhook: Webhook }) {
   const { facts: words } = texts
   return (
-    <dl className="facts">
-      <dt>{words.address}</dt>
-      <dd>
-        <bdi>{webhook.url}</bdi>
-      </dd>
-      {webhook.description && (
-        <>
-          <dt>{words.description}</dt>
-          <dd>
-            <bdi>{webhook.description}</bdi>
-          </dd>
-        </>
-      )}
-      <dt>{words.events}</dt>
-      <dd className="line">
-        {webhook.event_types.length === 0
-          ? texts.all
-          : webhook.event_types.map((type) => <Badge key={type}>{type}</Badge>)}
-      </dd>
-      <dt>{words.created}</dt>
-      <dd>
-        <Time at={webhook.created_at} />
-      </dd>
-      {(['success', 'failure'] as const).map((end) => {
-        const at = webhook[`last_${end}_at`]
-        return [
-          <dt key={end}>{words[end]}</dt>,
-          <dd key={`${end}-at`}>{at ? <Time at={at} /> : texts.never}</dd>,
-        ]
-      })}
-    </dl>
+    <Facts
+      of={[
+        [words.address, <bdi>{webhook.url}</bdi>],
+        [words.description, webhook.description && <bdi>{webhook.description}</bdi>],
+        [words.events, webhook.event_types.length === 0 ? texts.all : <Badges of={webhook.event_types} />],
+        [words.created, <Time at={webhook.created_at} />],
+        [words.success, timeOf(webhook.last_success_at)],
+        [words.failure, timeOf(webhook.last_failure_at)],
+      ]}
+    />
   )
 }

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import type { CreatedWebhook } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { Button } from '../parts/button.tsx'
-import { Icon } from '../parts/icon.tsx'
+import { OpenLink } from '../parts/links.tsx'
 import { ListPage } from '../parts/list.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { SecretDialog } from '../parts/secret-dialog.tsx'
@@ -58,16 +58,11 @@ export function WebhooksPage() {
             {webhook.last_success_at ? <Time at={webhook.last_success_at} /> : texts.never}
           </td>
           <td className="end">
-            <Link
-              className="button"
-              data-kind="quiet"
-              data-size="icon"
+            <OpenLink
               to="/webhooks/$id"
               params={{ id: webhook.id }}
-              aria-label={texts.open(hostOf(webhook.url))}
-            >
-              <Icon name="arrow" />
-            </Link>
+              label={texts.open(hostOf(webhook.url))}
+            />
           </td>
         </tr>
       )}
