@@ -18,17 +18,21 @@ const opening = /\bsql\.(type\([^`]*?\)|unsafe|fragment)`/g
 const maxDepth = 6
 
 /**
- * The statements of a file of ours (`sql.type(…)` and `sql.unsafe`). A hole that names a fragment, or a function that
+ * The statements of a file of ours (`sql.type(…)` and `sql.unsafe`), or with `isWanted` its other templates. A hole that names a fragment, or a function that
  * gives one, shows its text; a choice between fragments shows all of them.
  */
-export function statementsOf(code: string): WrittenStatement[] {
+export function statementsOf(code: string, isWanted = isStatement): WrittenStatement[] {
   return templatesOf(code)
-    .filter(({ tag }) => tag !== 'fragment')
+    .filter(({ tag }) => isWanted(tag))
     .map((template) => ({
       name: nameBefore(code, template.start),
       text: written(template, code, 0).replace(/\s+/g, ' ').trim(),
     }))
 }
+
+const isStatement = (tag: string) => tag !== 'fragment'
+/** Parts of statements, such as the conditions of a list. */
+export const isFragment = (tag: string): boolean => !isStatement(tag)
 
 const declaration = /^(?:export )?(?:async )?(?:const|function) (\w+)/gm
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { tablesOfPeople } from '../../src/platform/db/isolation-policies.ts'
-import { statementsOf } from './sql-templates.ts'
+import { isFragment, statementsOf } from './sql-templates.ts'
 
 // A distributed Postgres (Citus) keeps the rows of a tenant on one node, and finds it by `tenant_id = …` in the statement.
 // Row-level security alone does not tell it. tenant-statements.md lists the statements that are about many tenants.
@@ -30,8 +30,15 @@ const mention = new RegExp(
 /** Says which tenants: a value, the key of a tenant that is joined, or rows of keys with a tenant each. */
 const boundTenant = /tenant_id = (§|any\(§)|\bt\.id = §|unnest§ as \w+ \(tenant_id\b/
 
-/** What is wrong with a statement: each table in it says which tenant's rows it means. */
+/** What is wrong with a statement: each table in it says which tenant's rows it means, and the statement which tenant. */
 function faultsOf(text: string): string[] {
+  const mentions = [...text.matchAll(mention)]
+  const unbound = mentions.some(([, verb]) => verb !== 'into') && !boundTenant.test(text)
+  return [...unboundTables(text), ...(unbound ? ['no value of a tenant'] : [])]
+}
+
+/** The tables of a statement, or of a part of one, that do not say which tenant's rows they mean. */
+function unboundTables(text: string): string[] {
   const faults: string[] = []
   const mentions = [...text.matchAll(mention)]
   for (const [clause, verb, table = '', alias = table] of mentions) {
@@ -40,8 +47,6 @@ function faultsOf(text: string): string[] {
     if (verb === 'into' ? !/\btenant_id\b/.test(columns) : !named.test(text))
       faults.push(`${clause}: of which tenant?`)
   }
-  if (mentions.some(([, verb]) => verb !== 'into') && !boundTenant.test(text))
-    faults.push('no value of a tenant')
   return faults
 }
 
@@ -53,9 +58,18 @@ const refused: Record<string, RegExp> = {
   'for update skip locked (take skippingLocked)': /skip locked/,
 }
 
-const allStatements = [...filesBelow('src', '.ts'), ...filesBelow('workers', '.ts')]
-  .filter((path) => !path.startsWith('src/cli/'))
-  .flatMap((path) => statementsOf(read(path)).map((statement) => ({ ...statement, path })))
+const files = [...filesBelow('src', '.ts'), ...filesBelow('workers', '.ts')].filter(
+  (path) => !path.startsWith('src/cli/'),
+)
+const allStatements = files.flatMap((path) =>
+  statementsOf(read(path)).map((statement) => ({ ...statement, path })),
+)
+/** Subqueries that stand in no statement of their file, and the conditions of lists. Without `where` they are no query yet. */
+const fragments = files.flatMap((path) =>
+  statementsOf(read(path), isFragment)
+    .filter(({ text }) => / where /.test(text))
+    .map((fragment) => ({ ...fragment, path })),
+)
 const statements = allStatements.filter(({ text }) => text.search(mention) >= 0)
 
 t.test('the walk sees the tables and statements', async (t) => {
@@ -69,6 +83,10 @@ t.test('the walk sees the tables and statements', async (t) => {
     faultsOf('select 1 from roles r join departments d on d.tenant_id = r.tenant_id where r.tenant_id = §'),
     [],
   )
+  t.ok(fragments.length > 50, String(fragments.length))
+  t.match(unboundTables('m.role_id in (select id from roles where name = §)'), [
+    'from roles: of which tenant?',
+  ])
   t.match(faultsOf('insert into roles (id) values (§)'), ['into roles: of which tenant?'])
 })
 
@@ -76,9 +94,11 @@ t.test('every statement on a table of tenants says which tenant, or is listed wi
   const listed = [
     ...read('test/walks/tenant-statements.md').matchAll(/^\| (src|workers)(\S+) \| (\w+) \| \S/gm),
   ]
-  const found = statements
-    .filter(({ text }) => faultsOf(text).length > 0)
-    .map(({ path, name }) => `${path} ${name}`)
+  const faulty = [
+    ...statements.filter(({ text }) => faultsOf(text).length > 0),
+    ...fragments.filter(({ text }) => unboundTables(text).length > 0),
+  ]
+  const found = faulty.map(({ path, name }) => `${path} ${name}`)
   t.same(
     [...new Set(found)].sort(),
     listed.map(([, folder, path, name]) => `${folder}${path} ${name}`).sort(),
