@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
 import t from 'tap'
 import { listPlaces, stateOf } from '../../src/platform/db/distribution.ts'
 import { checkIsolation } from '../../src/platform/db/isolation.ts'
 import { findCitus, startCitusCluster } from '../../src/test-runner/citus-cluster.ts'
 import { callCli } from '../cli/run-cli.ts'
 import { query, withClient } from '../helpers/query.ts'
+import { runTool } from '../upgrade/installed-postgres.ts'
 
 // npm run cli -- distribute, on a coordinator and two nodes of its own.
 
@@ -150,6 +152,17 @@ t.test('a migrated database becomes a distributed one, as a whole or not at all'
 
   await query(coordinator, 'drop table notes')
   await query(coordinator, `update tenant_revisions set policy_changes = 4 where tenant_id = '${tenantId}'`)
+  await query(coordinator, 'create database restored')
+  const restored = Object.assign(new URL(coordinator), { pathname: '/restored' }).href
+  const dump = join(t.testdir(), 'coordinator.dump')
+  const dumping = ['--format=custom', '--extension=plpgsql', `--file=${dump}`, coordinator]
+  t.match(await runTool(programs, 'pg_dump', ...dumping), { code: 0 })
+  t.match(await runTool(programs, 'pg_restore', '--exit-on-error', `--dbname=${restored}`, dump), { code: 0 })
+  const mended = await callCli(['distribute', '--undo'], { env: { ...env, DATABASE_URL: restored } })
+  t.equal(mended.code, 0, mended.said)
+  t.same(await schemaOf(restored), before, 'a dump of the coordinator becomes one Postgres without Citus')
+  t.same(await query(restored, 'select count(*)::int from departments'), [{ count: 2 }], 'with all rows')
+
   t.match(await distribute('--check', '--undo'), { code: 2, said: /Choose --check or --undo/ })
   const undone = await distribute('--undo', '--json')
   t.equal(undone.code, 0, undone.said)
@@ -172,13 +185,14 @@ t.test('a migrated database becomes a distributed one, as a whole or not at all'
   t.match(await distribute(), { code: 0 }, 'and distributes again')
 })
 
-/** What the migrations made, without comments, which Citus forgets, and NOT VALID: it checks what it copies. */
+/** What the migrations made, without comments, which Citus forgets, its own views, and NOT VALID: it checks what it copies. */
 const schemaOf = (url: string) =>
   query(
     url,
     'set search_path = pg_catalog',
     `select 'table' as kind, relname as name, concat(relrowsecurity, relforcerowsecurity, relacl, relowner::regrole) as is
        from pg_class c where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'S', 'i')
+         and relname !~ '^citus_'
      union all select 'column', format('%s.%s', attrelid::regclass, attname), concat(format_type(atttypid, atttypmod), attnotnull,
          attgenerated, attidentity, attacl, pg_get_expr(d.adbin, d.adrelid))
        from pg_attribute join pg_class c on c.oid = attrelid and relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
