@@ -128,10 +128,10 @@ export async function deleteDefinition(tx: Tx, tenantId: string, id: string): Pr
   const deleted = await tx.maybeOne(sql.type(idRow)`
     delete from attribute_definitions d
     where d.tenant_id = ${tenantId} and d.id = ${id}
-      and not exists (select 1 from policies p where p.tenant_id = d.tenant_id
+      and not exists (select 1 from policies p where p.tenant_id = ${tenantId}
                       and p.compiled -> 'attributes' ? (d.category || '.' || d.key))
       and not (d.category = 'subject' and exists (
-        select 1 from memberships m where m.tenant_id = d.tenant_id and m.attributes ? d.key))
+        select 1 from memberships m where m.tenant_id = ${tenantId} and m.attributes ? d.key))
     returning d.id`)
   if (deleted) addToCount(tx, tenantId, 'attribute_definitions', -1)
   return deleted !== null

@@ -20,6 +20,8 @@ const claimedRow = z.object({
   ...eventRow.shape,
 })
 
+const claimedOnceRow = claimedRow.extend({ data: eventRow.shape.data.nullable() })
+
 /** A claimed delivery with what an attempt needs: its event, URL and sealed secrets. Times in ms since 1970. */
 export type Claimed = z.output<typeof claimedRow>
 
@@ -95,30 +97,31 @@ export function claimHead(
  * Claims a test or a replay, which is tried once, if it waits and its tenant is active; the webhook can be inactive or
  * disabled. A test has no event: it is sent with the webhook as subject. A replay whose event was deleted is not sent.
  */
-export function claimOnce(
+export async function claimOnce(
   tx: Tx,
   { tenantId, webhookId }: WebhookKey,
   deliveryId: string,
   now: number,
 ): Promise<Claimed | null> {
   const at = sql.timestamp(new Date(now))
-  return tx.maybeOne(sql.type(claimedRow)`
+  const claimed = await tx.maybeOne(sql.type(claimedOnceRow)`
     with once as (
-      select o.id as delivery_id, o.created_at, e.*
-      from webhook_deliveries o left join events e on e.tenant_id = o.tenant_id and e.id = o.event_id
-      where o.tenant_id = ${tenantId} and o.id = ${deliveryId} and (o.sequence is null or e.id is not null)
+      select event_id from webhook_deliveries where tenant_id = ${tenantId} and id = ${deliveryId}
     )
     update webhook_deliveries d
     set attempt = d.attempt + 1, next_attempt_at = ${sql.timestamp(new Date(now + claimDuration))}
-    from once e, ${webhooks}, tenants t
-    where d.tenant_id = ${tenantId} and d.id = e.delivery_id and d.webhook_id = ${webhookId}
+    from ${webhooks}, tenants t,
+      (select 1) one left join events e on e.tenant_id = ${tenantId} and e.id = (select event_id from once)
+    where d.tenant_id = ${tenantId} and d.id = ${deliveryId} and d.webhook_id = ${webhookId}
+      and (d.sequence is null or e.id is not null)
       and not d.in_order and d.status = 'pending' and d.next_attempt_at <= ${at}
       and w.tenant_id = ${tenantId} and w.id = ${webhookId}
       and t.id = ${tenantId} and t.status = 'active' and t.deleted_at is null
     returning ${claimedColumns(now)}, d.tenant_id, d.event_id as id, d.event_type as type,
       coalesce(e.subject, d.webhook_id::text) as subject,
-      coalesce(e.data, jsonb_build_object('webhook_id', d.webhook_id)) as data, e.actor_id, e.impersonator_id, e.traceparent,
-      coalesce(e.occurred_at, e.created_at) as occurred_at, e.sequence`)
+      e.data, e.actor_id, e.impersonator_id, e.traceparent,
+      coalesce(e.occurred_at, d.created_at) as occurred_at, e.sequence`)
+  return claimed && { ...claimed, data: claimed.data ?? { webhook_id: webhookId } }
 }
 
 const openOnce = z.object({ next_attempt_at: z.number(), tenant_active: z.boolean() })
