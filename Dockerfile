@@ -35,5 +35,5 @@ RUN ["node", "-e", "\
 EXPOSE 3000 9464
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --start-interval=1s \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.MANAGEMENT_PORT || process.env.PORT}/readyz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "const { env, exit } = process; require(env.TLS_CERTIFICATE || env.TLS_CERTIFICATE_FILE ? 'https' : 'http').get({ host: '127.0.0.1', port: env.MANAGEMENT_PORT || env.PORT, path: '/readyz', rejectUnauthorized: false }, (answer) => exit(answer.statusCode === 200 ? 0 : 1)).on('error', () => exit(1))"]
 CMD ["node", "src/entry.cjs", "api"]

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Sending } from './platform/db/scope.ts'
+import { certificateFault } from './platform/http/new-server.ts'
 import { isLoopbackHost } from './platform/loopback.ts'
 import { type Setting, SettingError } from './setting-forms.ts'
 import { settings } from './settings.ts'
@@ -41,6 +42,7 @@ const ourNames = [
   'QUEUE_BOARD',
   'REDIS_REQUIRE',
   'SHUTDOWN',
+  'TLS_(CERTIFICATE|PRIVATE_KEY)',
   'CONSOLE',
   'POLICIES',
 ]
@@ -131,6 +133,8 @@ function contradictions(config: Config, roles: readonly Role[]): string[] {
     faults.push('OTP_REQUIRED_FOR_LOGIN needs OTP_ENABLED and one of OTP_EMAIL_ENABLED, OTP_TOTP_ENABLED')
   if (config.MANAGEMENT_PORT && config.MANAGEMENT_PORT === config.PORT)
     faults.push('MANAGEMENT_PORT must differ from PORT')
+  const unusable = certificateFault(config)
+  if (unusable) faults.push(unusable)
   if (config.JWT_AUDIENCE === (config.JWT_ISSUER ?? config.PUBLIC_URL))
     faults.push(
       'JWT_AUDIENCE must differ from the issuer, because refresh tokens have the issuer as audience: name your applications',

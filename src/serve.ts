@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Queue } from 'bullmq'
 import type { Logger } from 'pino'
@@ -12,6 +12,7 @@ import { answerBrokenRequests } from './platform/http/broken-requests.ts'
 import { gracefulClose } from './platform/http/graceful-close.ts'
 import { createReadiness, readySample } from './platform/http/health.ts'
 import { isTaken, listenOn, listenOnInherited, portTaken, urlOf } from './platform/http/listen.ts'
+import { newServer } from './platform/http/new-server.ts'
 
 /** The API, listening. */
 export interface Serving {
@@ -50,7 +51,7 @@ export async function serveApi(
   try {
     await warnOfUnusedDevices(deps)
     const readiness = createReadiness(deps.db, deps.clock)
-    const server = createServer(limits, buildApp(deps, readiness).callback())
+    const server = newServer(config, limits, buildApp(deps, readiness).callback())
     answerBrokenRequests(server)
     const leaving = gracefulClose(server)
     // Longer than a load balancer's idle timeout: otherwise we could close a connection while it sends a request.

@@ -1,12 +1,10 @@
 import { limitSettings } from './limit-settings.ts'
-import { samplerNames } from './platform/tracing/begin-tracing.ts'
 import {
   atLeast,
   boolean,
   databaseUrl,
   domainName,
   emailAddress,
-  fraction,
   linkTemplate,
   list,
   oneOf,
@@ -19,6 +17,7 @@ import {
   url,
   wholeNumber,
 } from './setting-forms.ts'
+import { tracingSettings } from './tracing-settings.ts'
 
 const addressOf = (role: string, where = '') =>
   setting(databaseUrl, undefined, `Address of the role \`${role}\`${where}`, { secret: true })
@@ -41,6 +40,12 @@ export const settings = {
     'Port of the API and its docs; when unset, 3000, or the next free port in development',
     { shown: '3000' },
   ),
+  TLS_CERTIFICATE: setting(
+    text,
+    undefined,
+    'Certificate with its chain (PEM), for TLS between your proxy and the service; when set, `PORT` and `MANAGEMENT_PORT` speak TLS 1.2 and 1.3 only',
+  ),
+  TLS_PRIVATE_KEY: setting(text, undefined, 'Key of `TLS_CERTIFICATE` (PEM)', { secret: true }),
   MANAGEMENT_PORT: setting(
     wholeNumber(0, 65_535),
     undefined,
@@ -189,6 +194,11 @@ export const settings = {
     300,
     'Lifetime of the temporary token between password and code',
   ),
+  OTP_TOTP_DRIFT_STEPS: setting(
+    wholeNumber(0, 1),
+    1,
+    'How many steps of 30 s the clock of an authenticator app may be early or late; `0` accepts only the present code',
+  ),
   OTP_TOTP_ISSUER_NAME: setting(text, 'Bailiwick', 'Issuer shown by authenticator apps'),
   OTP_STATIC_TOKEN_COUNT: setting(wholeNumber(1, 100), 10, 'Recovery codes per set'),
   OTP_REQUIRED_FOR_LOGIN: setting(boolean, false, 'All users need a second factor at login'),
@@ -223,25 +233,5 @@ export const settings = {
   ),
   CORS_ORIGINS: setting(list, [], 'Origins whose pages can call the API from a browser', { shown: 'none' }),
   CONSOLE_ENABLED: setting(boolean, true, 'The web console at `/console/` on or off'),
-  OTEL_EXPORTER_OTLP_ENDPOINT: setting(
-    url('http:', 'https:'),
-    undefined,
-    'Collector that receives traces by OTLP/HTTP, at `/v1/traces` below this address; when unset, nothing is traced',
-  ),
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: setting(
-    url('http:', 'https:'),
-    undefined,
-    'The same as a full address, for traces only',
-  ),
-  OTEL_SDK_DISABLED: setting(boolean, false, '`true` turns tracing off regardless of the other settings'),
-  OTEL_SERVICE_NAME: setting(text, undefined, 'Name of the process in traces', {
-    shown: '`bailiwick-api`, `bailiwick-worker`; `bailiwick` when one process is both',
-  }),
-  OTEL_TRACES_SAMPLER: setting(
-    oneOf(...samplerNames),
-    undefined,
-    'Which traces are kept; `parentbased_…` follows the sampled flag of a `traceparent`, the other samplers ignore it',
-    { shown: '`always_on`' },
-  ),
-  OTEL_TRACES_SAMPLER_ARG: setting(fraction, 1, 'Share of traces that `…traceidratio` keeps, from 0 to 1'),
+  ...tracingSettings,
 } satisfies Record<string, Setting<unknown>>

@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { createServer, type RequestListener, type ServerResponse } from 'node:http'
+import type { RequestListener, ServerResponse } from 'node:http'
 import type { Queue } from 'bullmq'
 import type { Logger } from 'pino'
 import { ApiError, notFound } from '../platform/errors.ts'
 import type { Readiness } from '../platform/http/health.ts'
 import { isTaken, listenOn, portTaken, urlOf } from '../platform/http/listen.ts'
+import { type Certificate, newServer } from '../platform/http/new-server.ts'
 import { problemBody } from '../platform/http/problem.ts'
 import { type Metrics, textFormat } from '../platform/metrics/metrics.ts'
 
-interface Settings {
+interface Settings extends Certificate {
   HOST: string
   MANAGEMENT_PORT: number | undefined
   QUEUE_BOARD_PASSWORD: string | undefined
@@ -52,13 +53,17 @@ export async function openManagementPort(settings: Settings, sources: Sources): 
   }
   const answers = answersOf(metrics, readiness)
   const board = await boardOf(settings, sources)
-  const server = createServer({ maxHeaderSize: 16_384, requestTimeout: 10_000 }, (request, response) => {
-    const path = (request.url ?? '').split('?')[0]?.replace(/(?<=.)\/$/, '') ?? ''
-    if (board && `${path}/`.startsWith(`${boardPath}/`)) return board(request, response)
-    const answer = answers.get(path)
-    const sent = answer ? (isRead(request.method) ? answer() : refuse(notAllowed())) : refuse(notFound())
-    sent.catch(refuse).then((answer) => send(response, answer))
-  })
+  const server = newServer(
+    settings,
+    { maxHeaderSize: 16_384, requestTimeout: 10_000 },
+    (request, response) => {
+      const path = (request.url ?? '').split('?')[0]?.replace(/(?<=.)\/$/, '') ?? ''
+      if (board && `${path}/`.startsWith(`${boardPath}/`)) return board(request, response)
+      const answer = answers.get(path)
+      const sent = answer ? (isRead(request.method) ? answer() : refuse(notAllowed())) : refuse(notFound())
+      sent.catch(refuse).then((answer) => send(response, answer))
+    },
+  )
   await listenOn(server, HOST, port).catch((error) => {
     throw isTaken(error) ? portTaken('MANAGEMENT_PORT', HOST, port) : error
   })

@@ -1,7 +1,10 @@
 import { execFile } from 'node:child_process'
-import { chmod, chown, copyFile, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { once } from 'node:events'
+import { chmod, chown, copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { get, request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import t, { type Test } from 'tap'
@@ -11,9 +14,10 @@ import { migrate } from '../../src/platform/db/migrate.ts'
 import { volatileSettings } from '../../src/test-runner/test-cluster.ts'
 import { productionSettings, startProcess } from '../helpers/production.ts'
 import { header, mailServer } from '../workers/mail-server.ts'
-import { hasRedis, startRedis, until } from '../workers/stage.ts'
+import { freePort, hasRedis, startRedis, until } from '../workers/stage.ts'
 
-// API and worker with TLS to Postgres, Redis and the mail server, whose certificates come from one authority.
+// API and worker with TLS to Postgres, Redis and the mail server, and from their proxy. All certificates come from one
+// authority. Postgres knows the roles by certificates; they have no password.
 
 const run = promisify(execFile)
 
@@ -26,6 +30,24 @@ async function makeCertificate(folder: string) {
   return { key, certificate }
 }
 
+/** A certificate of a role of the database. Gives the parameters of its address. */
+async function certify(
+  folder: string,
+  role: string,
+  { key, certificate }: { key: string; certificate: string },
+) {
+  const [ownKey, own] = [join(folder, `${role}-key.pem`), join(folder, `${role}.pem`)]
+  const fresh = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', ownKey]
+  const issued = ['-CA', certificate, '-CAkey', key, '-subj', `/CN=${role}`, '-days', '2', '-out', own]
+  await run('openssl', ['req', '-x509', ...fresh, ...issued])
+  return `&sslcert=${encodeURIComponent(own)}&sslkey=${encodeURIComponent(ownKey)}`
+}
+
+/** Only the superuser has a password. */
+const hostRules = `hostssl all bailiwick_api,bailiwick_system,bailiwick_worker all cert
+host all postgres all scram-sha-256
+`
+
 async function startPostgres(
   t: Test,
   parent: string,
@@ -37,7 +59,16 @@ async function startPostgres(
   await chmod(owned, 0o600)
   if (uid !== undefined) await chown(owned, uid, gid ?? uid)
   const dataDir = join(parent, 'data')
-  const settings = { ...volatileSettings, ssl: 'on', ssl_cert_file: certificate, ssl_key_file: owned }
+  const rules = join(parent, 'pg_hba.conf')
+  await writeFile(rules, hostRules, { mode: 0o644 })
+  const settings = {
+    ...volatileSettings,
+    ssl: 'on',
+    ssl_cert_file: certificate,
+    ssl_key_file: owned,
+    ssl_ca_file: certificate,
+    hba_file: rules,
+  }
   const { superuserUrl } = await startEmbeddedPostgres({ dataDir, settings })
   t.teardown(() => removeEmbeddedPostgres({ dataDir }))
   return superuserUrl
@@ -53,17 +84,18 @@ t.test(
     const pair = await makeCertificate(parent)
     await chmod(pair.certificate, 0o644)
     const superuser = await startPostgres(t, parent, pair)
-    const urlOf = (user: string, more = '') => {
+    const urlOf = async (user: string, more = '') => {
       const url = new URL(superuser)
-      Object.assign(url, { hostname: 'localhost', username: `bailiwick_${user}`, password: 'pw' })
-      url.search = `sslmode=verify-full${more}`
+      const role = `bailiwick_${user}`
+      Object.assign(url, { hostname: 'localhost', username: role, password: '' })
+      url.search = `sslmode=verify-full${await certify(parent, role, pair)}${more}`
       return url.href
     }
     const trusted = `&sslrootcert=${encodeURIComponent(pair.certificate)}`
     const roles = {
-      api: urlOf('api', trusted),
-      system: urlOf('system', trusted),
-      worker: urlOf('worker', trusted),
+      api: await urlOf('api', trusted),
+      system: await urlOf('system', trusted),
+      worker: await urlOf('worker', trusted),
     }
     await migrate(superuser, roles)
     const redis = await startRedis(t, undefined, pair)
@@ -78,12 +110,22 @@ t.test(
       REDIS_URL: redis.url,
       RATE_LIMIT_ENABLED: 'true',
       NODE_EXTRA_CA_CERTS: pair.certificate,
+      TLS_CERTIFICATE_FILE: pair.certificate,
+      TLS_PRIVATE_KEY_FILE: pair.key,
     }
-    const [api] = await Promise.all([startProcess(t, 'api', env), startProcess(t, 'worker', env)])
+    const [managementPort, port] = [String(await freePort()), env.PORT]
+    const apiEnv = { ...env, MANAGEMENT_PORT: managementPort }
+    const [api] = await Promise.all([startProcess(t, 'api', apiEnv), startProcess(t, 'worker', env)])
     const body = JSON.stringify({ email: 'ada@example.com', password: 'a quiet harbour' })
     const headers = { 'content-type': 'application/json' }
-    const answer = await fetch(`${api.url}/api/v1/auth/register/`, { method: 'POST', headers, body })
-    t.equal(answer.status, 201)
+    const ca = await readFile(pair.certificate)
+    const sent = request(`https://localhost:${port}/api/v1/auth/register/`, { ca, method: 'POST', headers })
+    const [answer] = await once(sent.end(body), 'response')
+    t.equal(answer.statusCode, 201, await text(answer))
+    const [ready] = await once(get(`https://localhost:${managementPort}/readyz`, { ca }), 'response')
+    t.equal(ready.statusCode, 200, 'the management port speaks TLS, too')
+    for (const plain of [api.url, `http://localhost:${managementPort}`])
+      await t.rejects(fetch(`${plain}/readyz`), 'no answer without TLS')
     await until(() => mails.received.length === 1)
     t.match(header(mails.received[0]!.raw, 'To'), 'ada@example.com')
     t.strictSame(mails.secured, [true])
@@ -102,7 +144,7 @@ t.test(
       'every connection to Postgres',
     )
 
-    const wrong = { ...env, DATABASE_API_URL: urlOf('api'), NODE_EXTRA_CA_CERTS: '' }
+    const wrong = { ...env, DATABASE_API_URL: await urlOf('api'), NODE_EXTRA_CA_CERTS: '' }
     await t.rejects(
       startProcess(t, 'api', wrong),
       /DATABASE_API_URL: the certificate of Postgres at localhost:\d+ is not trusted/,

@@ -18,13 +18,14 @@ export const totpContext = (userId: string, deviceId: string) => `${userId}.${de
  * with the newest; one that no key of SECRET_KEYS opens never matches.
  */
 export function matchingDevices(
-  deps: Pick<Deps, 'sealer' | 'log'>,
+  deps: Pick<Deps, 'sealer' | 'log' | 'config'>,
   { userId, code, at }: { userId: string; code: string; at: number },
   devices: readonly TotpRow[],
 ): TotpMatch[] {
   return devices.flatMap(({ id, secret_sealed: sealed, last_step }) => {
     const secret = openSecret(deps, userId, id, sealed)
-    const step = secret === null ? null : matchTotp(secret, code, at, last_step)
+    const step =
+      secret === null ? null : matchTotp(secret, code, at, last_step, deps.config.OTP_TOTP_DRIFT_STEPS)
     if (secret === null || step === null) return []
     const resealed = deps.sealer.isStale(sealed)
       ? deps.sealer.seal('totp', secret, totpContext(userId, id))

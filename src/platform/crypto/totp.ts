@@ -15,17 +15,24 @@ export function provisioningUri(issuer: string, account: string, secret: string)
 }
 
 /**
- * The time step (RFC 6238 §4.2) whose code for `secret` is `code` (6 digits): the step at `now` (ms) or one beside it,
- * but later than `lastStep`. Null when there is none. The caller must make sure that a step is accepted only once.
+ * The time step (RFC 6238 §4.2) whose code for `secret` is `code` (6 digits): the step at `now` (ms) or one that is at most
+ * `drift` steps from it, but later than `lastStep`. Null when there is none. The caller must make sure that a step is
+ * accepted only once.
  */
-export function matchTotp(secret: string, code: string, now: number, lastStep: number | null): number | null {
+export function matchTotp(
+  secret: string,
+  code: string,
+  now: number,
+  lastStep: number | null,
+  drift = 1,
+): number | null {
   const epoch = Math.floor(now / 1000)
   const found = verifySync({
     secret,
     token: code,
     epoch,
-    epochTolerance: stepSeconds,
-    ...(lastStep !== null && lastStep <= epoch / stepSeconds + 1 && { afterTimeStep: lastStep }),
+    epochTolerance: drift * stepSeconds,
+    ...(lastStep !== null && lastStep <= epoch / stepSeconds + drift && { afterTimeStep: lastStep }),
   })
   return found.valid && 'timeStep' in found ? found.timeStep : null
 }

@@ -159,7 +159,10 @@ async function ensureRoles(client: pg.ClientBase, urls: RoleUrls): Promise<void>
   const missing = Object.entries(wanted).filter(([name]) => !rows.some((row) => row.rolname === name))
   for (const [name, url] of missing) {
     const password = url && new URL(url).username === name ? decodeURIComponent(new URL(url).password) : ''
-    const login = password ? `login password ${pg.escapeLiteral(password)}` : loginOf(name)
+    // A client certificate proves who connects, in place of a password.
+    const isCertified = url !== '' && new URL(url).searchParams.has('sslcert')
+    const withoutPassword = isCertified ? 'login' : loginOf(name)
+    const login = password ? `login password ${pg.escapeLiteral(password)}` : withoutPassword
     await client.query(`create role ${name} ${login} nosuperuser nobypassrls nocreatedb nocreaterole`)
   }
   const { rows: me } = await client.query<{ owner: boolean; database: string }>(

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Server as TlsServer } from 'node:tls'
 
 /** Resolves once the server listens. Rejects with the system's error code when it cannot. */
 export function listenOn(server: Server, host: string, port: number): Promise<void> {
@@ -36,5 +37,5 @@ export class PortTaken extends Error {}
 export function urlOf(server: Server, listening: string): string {
   const any = listening === '0.0.0.0' || listening === '::'
   const host = any ? 'localhost' : listening.includes(':') ? `[${listening}]` : listening
-  return `http://${host}:${(server.address() as AddressInfo).port}`
+  return `${server instanceof TlsServer ? 'https' : 'http'}://${host}:${(server.address() as AddressInfo).port}`
 }

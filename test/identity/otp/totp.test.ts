@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
+import type { Config } from '../../../src/config.ts'
 import { matchingDevices, totpContext } from '../../../src/identity/otp/check-totp.ts'
 import { createSealer } from '../../../src/platform/crypto/seal.ts'
 import { makeTotpSecret, matchTotp, provisioningUri } from '../../../src/platform/crypto/totp.ts'
@@ -59,7 +60,8 @@ t.test('secrets are random, and URIs escape the characters of names', async (t) 
 t.test('a sealed secret opens only for its person and device', async (t) => {
   const sealer = createSealer([randomBytes(32)])
   const logged: unknown[] = []
-  const deps = { sealer, log: { error: (line: unknown) => logged.push(line) } as never }
+  const config = { OTP_TOTP_DRIFT_STEPS: 1 } as Config
+  const deps = { sealer, config, log: { error: (line: unknown) => logged.push(line) } as never }
   const now = 1_900_000_020_000
   const device = {
     id: 'd',
@@ -81,6 +83,16 @@ t.test(
     const service = await startService(t)
     const person = await service.signUp()
     const { secret, deviceId } = await enrol(service, person)
+    service.advance(90_000)
+    const strict = await startBeside(t, service, { OTP_TOTP_DRIFT_STEPS: '0' })
+    const verify = (base: string, code: string) =>
+      service.call('POST', `${base}/api/v1/auth/otp/verify/`, { token: person.access, body: { code } })
+    const early = codeAt(secret, service.now(), 1)
+    for (const code of [codeAt(secret, service.now(), -1), early])
+      t.equal((await verify(strict, code)).status, 400, 'a code of another step, without drift')
+    t.equal((await verify(strict, codeAt(secret, service.now()))).status, 200, 'the present one')
+    t.equal((await verify('', early)).status, 200, 'with drift, the next one too')
+    service.advance(90_000)
     const { codes } = (await person.post('/api/v1/auth/otp/static/generate/')).body
     const [old] = service.deps.config.SECRET_KEYS!
     const keys = [randomBytes(32), old!].map((key) => key.toString('base64url'))
@@ -93,8 +105,6 @@ t.test(
         )
       )[0]!.id
     const before = await keyId()
-    const verify = (base: string, code: string) =>
-      service.call('POST', `${base}/api/v1/auth/otp/verify/`, { token: person.access, body: { code } })
     t.match(await verify(url, codeAt(secret, service.now())), { status: 200, body: { device_type: 'totp' } })
     t.not(await keyId(), before)
     t.match(await verify(url, codes[0]), { status: 200, body: { device_type: 'static' } })
