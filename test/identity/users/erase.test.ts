@@ -22,14 +22,20 @@ async function placesOf({ databases }: Service, texts: string[]): Promise<string
     where table_schema = 'public' and table_name <> 'captured_mails'
       and data_type in ('text', 'character varying', 'jsonb', 'json', 'ARRAY')`)
   const found: string[] = []
-  for (const { name, field } of columns)
-    for (const text of texts) {
-      const { rows } = await client.query(
-        `select count(*)::int as n from ${name} where strpos(lower(${field}::text), $1) > 0`,
-        [text],
-      )
-      if (rows[0].n > 0) found.push(`${name}.${field}: ${text}`)
-    }
+  // One statement for each table: one for each column and text, a thousand, took half of the time of this file.
+  for (const [name, fields = []] of Object.entries(Object.groupBy(columns, ({ name }) => name))) {
+    const places = fields.flatMap(({ field }) => texts.map((text, n) => ({ field, text, n: n + 1 })))
+    const counts = places.map(
+      ({ field, n }) => `count(*) filter (where strpos(lower(${field}::text), $${n}) > 0)::int`,
+    )
+    const { rows } = await client.query({
+      text: `select ${counts} from ${name}`,
+      values: texts,
+      rowMode: 'array',
+    })
+    for (const [n, { field, text }] of places.entries())
+      if (rows[0]![n]! > 0) found.push(`${name}.${field}: ${text}`)
+  }
   await client.end()
   return found
 }
