@@ -29,7 +29,10 @@ async function dataFolder(t: Test, mode = 0o711): Promise<string> {
   return dataDir
 }
 
-/** A cluster that several tests share, because creating one takes most of their time. Each test stops it at its end. */
+/**
+ * A cluster that most tests share, because creating one takes most of their time. Each test stops it at its end; the
+ * last one removes it.
+ */
 const common = await dataFolder(t)
 
 async function ask(url: string, query: string): Promise<string> {
@@ -75,8 +78,9 @@ async function kill9(child: ChildProcess): Promise<void> {
 t.test(
   'a new folder gets a cluster that is Unicode, private, and reachable only from this machine',
   async (t) => {
-    const dataDir = await dataFolder(t)
-    const { superuserUrl: url, folder, notes } = await startEmbeddedPostgres({ dataDir, settings })
+    const dataDir = common
+    const { superuserUrl: url, folder, notes, stop } = await startEmbeddedPostgres({ dataDir, settings })
+    t.teardown(stop)
     t.equal(folder, join(dataDir, 'postgres'))
     t.equal(notes.length, isClosed ? 1 : 0, notes.join())
     t.match(url, /^postgres:\/\/postgres:[0-9a-f]{48}@127\.0\.0\.1:\d+\/postgres$/)
@@ -210,8 +214,16 @@ t.test(
   },
 )
 
+t.test('a server that does not start gives an error with its log and a solution', async (t) => {
+  const dataDir = common
+  const wrong = startEmbeddedPostgres({ dataDir, settings: { ...settings, shared_buffers: 'lots' } })
+  await t.rejects(wrong, { message: /invalid value for parameter "shared_buffers".*Set DATABASE_URL/s })
+  const fileInTheWay = join(dataDir, 'postgres.log')
+  await t.rejects(startEmbeddedPostgres({ dataDir: fileInTheWay }), { message: /Set DATABASE_URL/ })
+})
+
 t.test('remove stops a running server and deletes its files; without one it does nothing', async (t) => {
-  const dataDir = await dataFolder(t)
+  const dataDir = common
   const { folder } = await startEmbeddedPostgres({ dataDir, settings })
   const pid = await pidOf(folder)
   await removeEmbeddedPostgres({ dataDir })
@@ -219,14 +231,6 @@ t.test('remove stops a running server and deletes its files; without one it does
   await t.rejects(stat(folder), { code: 'ENOENT' })
   await t.rejects(stat(join(dataDir, 'postgres.log')), { code: 'ENOENT' })
   await removeEmbeddedPostgres({ dataDir })
-})
-
-t.test('a server that does not start gives an error with its log and a solution', async (t) => {
-  const dataDir = await dataFolder(t)
-  const wrong = startEmbeddedPostgres({ dataDir, settings: { ...settings, shared_buffers: 'lots' } })
-  await t.rejects(wrong, { message: /invalid value for parameter "shared_buffers".*Set DATABASE_URL/s })
-  const fileInTheWay = join(dataDir, 'postgres.log')
-  await t.rejects(startEmbeddedPostgres({ dataDir: fileInTheWay }), { message: /Set DATABASE_URL/ })
 })
 
 t.test('binaries', async (t) => {
