@@ -63,8 +63,10 @@ for (const { kind, skip } of usualBackends)
     })
   })
 
+// One stage for all: each of these processes ends before it changes anything.
+const stage = await openStage(t)
+
 t.test('an unknown actor ends the process with the list of actors', async (t) => {
-  const stage = await openStage(t)
   const { child, printed } = await startWorker(t, stage.env, 'letter-pigeon')
   if (child.exitCode === null) await once(child, 'exit')
   t.equal(child.exitCode, 1)
@@ -73,7 +75,6 @@ t.test('an unknown actor ends the process with the list of actors', async (t) =>
 })
 
 t.test('a worker without Postgres names the setting', async (t) => {
-  const stage = await openStage(t)
   const DATABASE_WORKER_URL = 'postgres://bailiwick_worker:hush@127.0.0.1:9/x'
   const { child, printed } = await startWorker(t, { ...stage.env, DATABASE_WORKER_URL })
   if (child.exitCode === null) await once(child, 'exit')
@@ -82,7 +83,6 @@ t.test('a worker without Postgres names the setting', async (t) => {
 })
 
 t.test('a worker refuses a role that bypasses row-level security', async (t) => {
-  const stage = await openStage(t)
   const { child, printed } = await startWorker(t, { ...stage.env, DATABASE_WORKER_URL: stage.urls.superuser })
   if (child.exitCode === null) await once(child, 'exit')
   t.equal(child.exitCode, 1)
@@ -90,7 +90,6 @@ t.test('a worker refuses a role that bypasses row-level security', async (t) => 
 })
 
 t.test('a worker refuses keys that open nothing that is sealed in its database', async (t) => {
-  const stage = await openStage(t)
   await stage.post(stage.tenant, 'ada@example.test')
   const SECRET_KEYS = 'A'.repeat(43)
   const { child, printed } = await startWorker(t, { ...stage.env, SECRET_KEYS })
@@ -100,7 +99,6 @@ t.test('a worker refuses keys that open nothing that is sealed in its database',
 })
 
 t.test('a key that is too short is named by its place and length, and not shown', async (t) => {
-  const stage = await openStage(t)
   const SECRET_KEYS = `${stage.env.SECRET_KEYS},canary`
   const { child, printed } = await startWorker(t, { ...stage.env, SECRET_KEYS })
   if (child.exitCode === null) await once(child, 'exit')
