@@ -5,11 +5,12 @@ import { listRoutes } from '../../src/app.ts'
 import { assertDecided } from '../../src/platform/http/registry.ts'
 import type { Route } from '../../src/platform/http/route.ts'
 import { actions } from '../../src/policy-engine/catalogue/actions.ts'
-import { type Call, claimsOf, startService, tokenIn } from '../helpers/service.ts'
+import { type Call, claimsOf, tokenIn } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
 // Visits every route of the registry; new routes are included automatically.
 
-const service = await startService(t)
+const service = await sharedService(t)
 const routes = listRoutes(service.deps, { ready: async () => undefined, drain() {} })
 const decided = routes.filter((route) => route.action !== 'public')
 const nameOf = ({ method, path }: Route) => `${method} ${path}`

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { type Client, startService } from '../../helpers/service.ts'
+import type { Client } from '../../helpers/service.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
 import { expect, look } from '../../tenancy/staff.ts'
 
-const service = await startService(t, { workers: false })
+const service = await sharedService(t, { workers: false })
 const all = '/api/v1/webhooks/'
 const url = 'https://receiver.example/events'
 const moment = () => new Date(service.now()).toISOString()

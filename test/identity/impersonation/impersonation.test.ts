@@ -2,10 +2,11 @@ import t from 'tap'
 import { listRoutes } from '../../../src/app.ts'
 import { actions } from '../../../src/policy-engine/catalogue/actions.ts'
 import { colleague } from '../../helpers/colleague.ts'
-import { type Answer, type Client, claimsOf, startService } from '../../helpers/service.ts'
+import { type Answer, type Client, claimsOf } from '../../helpers/service.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
 import { codeAt, enrol } from '../otp/authenticator.ts'
 
-const service = await startService(t)
+const service = await sharedService(t)
 const reason = 'Ticket 4711: the list of members is empty'
 const refused = { status: 403, body: { code: 'impersonation_not_allowed' } }
 const ended = { status: 401 }
