@@ -16,10 +16,15 @@ const maxBytes = 60_000
 interface Shot {
   name: string
   path: string
-  /** Clicked before the picture, by accessible name. */
-  click?: string
+  /** Links that are followed before the picture, by accessible name. */
+  click?: readonly string[]
+  /** Fields that are filled in then, by label. */
+  fill?: Readonly<Record<string, string>>
+  /** What has to appear, as a selector. */
+  until?: string
   dark?: boolean
   narrow?: boolean
+  height?: number
 }
 
 const shots: readonly Shot[] = [
@@ -28,10 +33,18 @@ const shots: readonly Shot[] = [
   { name: 'members', path: '/members' },
   { name: 'members-dark', path: '/members', dark: true },
   { name: 'members-narrow', path: '/members', narrow: true },
-  { name: 'approval', path: '/approvals', click: 'Delete member' },
-  { name: 'webhook', path: '/webhooks', click: 'https://erp.northwind.example/hooks/people' },
+  { name: 'approval', path: '/approvals', click: ['Delete member'] },
+  { name: 'webhook', path: '/webhooks', click: ['https://erp.northwind.example/hooks/people'] },
   { name: 'events', path: '/events' },
   { name: 'policies', path: '/policies' },
+  {
+    name: 'playground',
+    path: '/policies',
+    click: ['No invitations at night', 'Try in the playground'],
+    fill: { 'With these roles': 'support' },
+    until: '.trace',
+    height: 960,
+  },
   { name: 'audit-dark', path: '/audit', dark: true },
   { name: 'organisation', path: '/organisation' },
 ]
@@ -115,12 +128,14 @@ async function shootAll(
 }
 
 async function shoot(context: BrowserContext, page: Page, url: string, shot: Shot): Promise<Buffer> {
-  const size = shot.narrow ? { width: 360, height: 720 } : { width: 1200, height: 780 }
+  const size = shot.narrow ? { width: 360, height: 720 } : { width: 1200, height: shot.height ?? 780 }
   await page.setViewportSize(size)
   await page.emulateMedia({ colorScheme: shot.dark ? 'dark' : 'light', reducedMotion: 'reduce' })
   await page.goto(`${url}/console${shot.path}`)
   await page.locator('.page').waitFor()
-  if (shot.click) await page.getByRole('link', { name: shot.click, exact: true }).click()
+  for (const name of shot.click ?? []) await page.getByRole('link', { name, exact: true }).click()
+  for (const [label, text] of Object.entries(shot.fill ?? {})) await page.getByLabel(label).fill(text)
+  if (shot.until) await page.locator(shot.until).waitFor()
   await page.locator('.ghost').first().waitFor({ state: 'detached' })
   await page.evaluate('document.fonts.ready')
   await page.waitForTimeout(500) // charts and lists of second queries

@@ -116,7 +116,13 @@ export async function assertSound(
 }
 
 const assertWidth = async (t: Test, page: Page, name: string) =>
-  t.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `width: ${name}`)
+  t.strictSame(
+    await page.evaluate(
+      "[document.documentElement, ...document.querySelectorAll('.page')].filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.tagName + one.className)",
+    ),
+    [],
+    `width: ${name}`,
+  )
 
 /**
  * At 360 px: whether the page is wider than the window; with `look`, in the dark, what axe finds. The page has its width

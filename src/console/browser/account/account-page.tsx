@@ -45,12 +45,9 @@ function Names() {
       <Card
         title={words.card}
         foot={
-          <>
-            <span />
-            <Button type="submit" kind="primary" busy={busy}>
-              {words.save}
-            </Button>
-          </>
+          <Button type="submit" kind="primary" busy={busy}>
+            {words.save}
+          </Button>
         }
       >
         <div className="card-body">

@@ -1,12 +1,12 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../api/client.ts'
-import { asProblem } from '../api/problem.ts'
 import { Button } from '../parts/button.tsx'
 import { confirmed } from '../parts/confirmation.tsx'
 import { Dialog, FormDialog } from '../parts/dialog.tsx'
 import { TextField } from '../parts/field.tsx'
-import { Empty, Failed, Ghosts, Notice } from '../parts/notice.tsx'
+import { Loading } from '../parts/loading.tsx'
+import { Empty, Notice } from '../parts/notice.tsx'
 import { Card, Page } from '../parts/page.tsx'
 import { say, sayFault } from '../parts/toasts.tsx'
 import { canUsePasskeys, makePasskey } from '../session/passkey.ts'
@@ -85,8 +85,7 @@ function Factors() {
           </Notice>
         </div>
       )}
-      {devices.isPending && <Ghosts rows={2} />}
-      {devices.isError && <Failed problem={asProblem(devices.error)} retry={() => void devices.refetch()} />}
+      {!devices.data && <Loading query={devices} rows={2} />}
       {devices.data && shown.length === 0 && (
         <Empty icon="shield" title={words.none}>
           {words.noneAbout}
@@ -101,7 +100,6 @@ function Factors() {
       )}
       {shown.length > 0 && (
         <div className="card-foot">
-          <span />
           <Button icon="key" onClick={() => (hasCodes ? setReplacing(true) : void makeFirstCodes())}>
             {hasCodes ? words.newCodes : words.makeCodes}
           </Button>

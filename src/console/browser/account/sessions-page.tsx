@@ -2,11 +2,10 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Session } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
-import { asProblem } from '../api/problem.ts'
 import { Badge, Button } from '../parts/button.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
 import { Icon } from '../parts/icon.tsx'
-import { Failed, Ghosts } from '../parts/notice.tsx'
+import { Loading } from '../parts/loading.tsx'
 import { Card, Page } from '../parts/page.tsx'
 import { Time } from '../parts/time.tsx'
 import { say, sayFault } from '../parts/toasts.tsx'
@@ -48,10 +47,7 @@ export function SessionsPage() {
       }
     >
       <Card>
-        {sessions.isPending && <Ghosts rows={3} />}
-        {sessions.isError && (
-          <Failed problem={asProblem(sessions.error)} retry={() => void sessions.refetch()} />
-        )}
+        {!sessions.data && <Loading query={sessions} rows={3} />}
         <ul className="rows">
           {ordered.map((session) => (
             <Row key={session.id} session={session} onEnd={() => end(session.id)} />

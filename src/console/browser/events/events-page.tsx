@@ -1,14 +1,14 @@
 import { useState } from 'react'
 import type { Event } from '../../../client/api-types.ts'
 import { eventTypes } from '../api/event-types.ts'
-import { asProblem } from '../api/problem.ts'
 import { UserName } from '../members/user-name.tsx'
 import { Button } from '../parts/button.tsx'
 import { CopyButton } from '../parts/copy.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { useFilters } from '../parts/filters.ts'
 import { Table } from '../parts/list.tsx'
-import { Empty, Failed, Ghosts, Notice } from '../parts/notice.tsx'
+import { Loading } from '../parts/loading.tsx'
+import { Empty, Notice } from '../parts/notice.tsx'
 import { Card, Page } from '../parts/page.tsx'
 import { texts as words } from '../parts/texts.ts'
 import { Time } from '../parts/time.tsx'
@@ -60,8 +60,7 @@ export function EventsPage() {
       />
       {isBehind && <Notice tone="warn">{texts.behind}</Notice>}
       <Card>
-        {known.isPending && <Ghosts rows={6} />}
-        {known.isError && <Failed problem={asProblem(known.error)} retry={() => void known.refetch()} />}
+        {!known.data && <Loading query={known} rows={6} />}
         {known.isSuccess && events.length === 0 && (
           <Empty icon="pulse" title={texts.empty.title}>
             {texts.empty.about}

@@ -1,6 +1,6 @@
 import { Link, Outlet, useRouterState } from '@tanstack/react-router'
 import * as Dialog from 'base-ui/dialog'
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { Button } from '../parts/button.tsx'
 import { Confirmations } from '../parts/confirmation.tsx'
 import { Icon } from '../parts/icon.tsx'
@@ -70,10 +70,16 @@ function Side() {
       links: links.filter(({ needs, own }) => (!needs || may(needs)) && !(own && impersonator)),
     }))
     .filter(({ links }) => links.length > 0)
+  const nav = useRef<HTMLElement>(null)
+  const address = useRouterState({ select: ({ location }) => location.pathname })
+  // On a low screen the link of the page can be below the links that are in view.
+  useEffect(() => {
+    if (address) nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' })
+  }, [address])
   return (
     <>
       <OrganisationSwitcher />
-      <nav className="side-nav" aria-label={texts.navigation}>
+      <nav ref={nav} className="side-nav" aria-label={texts.navigation}>
         {shown.map(({ title, links }) => (
           <div className="side-group" key={title}>
             <p className="side-title">{title}</p>

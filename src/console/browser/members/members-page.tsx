@@ -59,7 +59,10 @@ export function MembersPage() {
             <Person name={member.user ? nameOf(member.user) : ''} email={member.email ?? ''} />
           </td>
           <td>
-            <Badges of={member.roles} accent="owner" />
+            <span className="line">
+              <Badges of={member.roles} accent="owner" />
+              {member.user_id === me && <Badge tone="good">{texts.you}</Badge>}
+            </span>
           </td>
           <td className="muted">
             <bdi>{departments.find(({ id }) => id === member.department_id)?.name ?? ''}</bdi>
@@ -71,10 +74,7 @@ export function MembersPage() {
             <Time at={member.joined_at} form="day" />
           </td>
           <td className="end">
-            <span className="line end-line">
-              {member.user_id === me && <Badge tone="accent">{texts.you}</Badge>}
-              <MemberActions member={member} roles={roles} />
-            </span>
+            <MemberActions member={member} roles={roles} />
           </td>
         </tr>
       )}

@@ -1,10 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { call } from '../api/client.ts'
-import { asProblem } from '../api/problem.ts'
 import { inWords } from '../audit/in-words.ts'
 import { texts as auditTexts } from '../audit/texts.ts'
-import { Failed, Ghosts } from '../parts/notice.tsx'
+import { Loading } from '../parts/loading.tsx'
 import { Card, Page } from '../parts/page.tsx'
 import { Time } from '../parts/time.tsx'
 import { useProfile } from '../session/session.ts'
@@ -45,8 +44,7 @@ function Latest() {
         </Link>
       }
     >
-      {query.isPending && <Ghosts rows={4} />}
-      {query.isError && <Failed problem={asProblem(query.error)} retry={() => void query.refetch()} />}
+      {!query.data && <Loading query={query} rows={4} />}
       {query.data && changes.length === 0 && <p className="card-body muted">{words.none}</p>}
       <ul className="rows">
         {changes.map((entry) => (

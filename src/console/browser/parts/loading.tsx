@@ -1,5 +1,4 @@
 import type { UseQueryResult } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
 import { asProblem } from '../api/problem.ts'
 import { Failed, Ghosts } from './notice.tsx'
 import { Card, Page } from './page.tsx'
@@ -19,7 +18,7 @@ export const LoadingPage = ({
   query,
   rows,
   ...head
-}: Omit<Parameters<typeof Page>[0], 'children'> & { query: Query; rows?: number; back?: ReactNode }) => (
+}: Omit<Parameters<typeof Page>[0], 'children'> & { query: Query; rows?: number }) => (
   <Page {...head}>
     <Card>
       <Loading query={query} {...(rows && { rows })} />

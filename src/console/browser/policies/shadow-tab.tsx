@@ -2,9 +2,9 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Policy, PolicyStats } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
-import { asProblem } from '../api/problem.ts'
 import { Button } from '../parts/button.tsx'
-import { Empty, Failed, Ghosts } from '../parts/notice.tsx'
+import { Loading } from '../parts/loading.tsx'
+import { Empty } from '../parts/notice.tsx'
 import { Card } from '../parts/page.tsx'
 import { Preview } from './preview.tsx'
 import { texts } from './texts.ts'
@@ -21,16 +21,10 @@ export function ShadowTab({ policy }: { policy: Policy }) {
     queryKey: ['policies', 'stats', id],
     queryFn: ({ signal }) => call('GET /policies/{id}/stats/', { path: { id }, signal }),
   })
-  if (query.isPending)
+  if (!query.data)
     return (
       <Card>
-        <Ghosts />
-      </Card>
-    )
-  if (query.isError)
-    return (
-      <Card>
-        <Failed problem={asProblem(query.error)} retry={() => void query.refetch()} />
+        <Loading query={query} />
       </Card>
     )
   const { days } = query.data
