@@ -20,6 +20,8 @@ async function inTurn(userId: string, calls: readonly (() => Promise<Answer>)[])
     for (const call of calls) {
       answers.push(call())
       for (let tries = 0, waiting = 0; waiting < answers.length && tries < 10_000; tries++) {
+        // Else a transaction sees no connection that was opened after its first question.
+        await client.query('select pg_stat_clear_snapshot()')
         const { rowCount } = await client.query(
           "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
         )
