@@ -138,7 +138,7 @@ async function shoot(context: BrowserContext, page: Page, url: string, shot: Sho
   if (shot.until) await page.locator(shot.until).waitFor()
   await page.locator('.ghost').first().waitFor({ state: 'detached' })
   await page.evaluate('document.fonts.ready')
-  await page.waitForTimeout(500) // charts and lists of second queries
+  await page.waitForTimeout(shot.fill ? 1_500 : 500) // charts, lists of second queries, answers to what was filled in
   const devtools = await context.newCDPSession(page)
   try {
     for (const quality of [85, 70, 55]) {
