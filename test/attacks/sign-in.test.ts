@@ -19,14 +19,18 @@ async function inTurn(userId: string, calls: readonly (() => Promise<Answer>)[])
     const answers: Promise<Answer>[] = []
     for (const call of calls) {
       answers.push(call())
-      for (let tries = 0, waiting = 0; waiting < answers.length && tries < 10_000; tries++) {
+      let waiting = 0
+      for (let tries = 0; waiting < answers.length && tries < 10_000; tries++) {
         // Else a transaction sees no connection that was opened after its first question.
         await client.query('select pg_stat_clear_snapshot()')
         const { rowCount } = await client.query(
-          "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+             and query ~ 'from users|update users'`,
         )
         waiting = rowCount ?? 0
       }
+      if (waiting < answers.length)
+        throw new Error(`${waiting} of ${answers.length} calls wait for the person`)
     }
     await client.query('commit')
     return await Promise.all(answers)
@@ -63,6 +67,10 @@ t.test('a reset that clears an account never verified leaves nothing that calls 
       thief.post('/api/v1/users/me/keys/', { name: 'Laptop' }),
     'select from otp_recovery_codes where user_id = $1': async (thief) => () =>
       thief.post('/api/v1/auth/otp/static/generate/', {}),
+    "select from otp_devices where user_id = $1 and type = 'totp'": async (thief) => () =>
+      thief.post('/api/v1/auth/otp/totp/setup/', { name: 'Phone' }),
+    "select from users where id = $1 and email like 'thief%'": async (thief) => () =>
+      thief.patch('/api/v1/users/me/', { email: `thief.${thief.email}` }),
   }
   for (const [added, prepare] of Object.entries(calls)) {
     const thief = await service.signUp()

@@ -5,6 +5,7 @@ import { makeTotpSecret, provisioningUri } from '../../platform/crypto/totp.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { holdSignIn } from '../sessions/store.ts'
 import { assertChannelOn } from './channels.ts'
 import { totpContext } from './check-totp.ts'
 import { assertCanEnrol } from './enrolment.ts'
@@ -29,6 +30,7 @@ export async function setUpTotp(
   const secret = makeTotpSecret()
   const secretSealed = sealer.seal('totp', secret, totpContext(userId, id))
   const device = await inTenant(db, caller, async (tx) => {
+    await holdSignIn(tx, caller)
     await putUnconfirmedTotp(tx, { id, userId, name, secretSealed, signInId, at })
     await appendAudit(tx, {
       ...doneBy(caller, at),

@@ -44,7 +44,7 @@ export type AuthContextRow = z.infer<typeof authContextRow>
 
 type BearerKey = { userId: string; sessionId: string; tenantId: string; now: number }
 
-/** Everything that a request needs to know about its bearer, in one query: session, person, tenant, membership, roles. */
+/** Everything that a request needs to know about its bearer, in one query (on a cluster three, sent together): session, person, tenant, membership, roles. */
 export const findAuthContext = (tx: Read, bearer: BearerKey): Promise<AuthContextRow | null> =>
   withSession(tx, bearer, sql.fragment`ended_at is not null or expires_at <= ${moment(bearer.now)}`)
 

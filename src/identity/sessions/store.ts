@@ -76,17 +76,24 @@ export async function lockSession(tx: Tx, session: { id: string; at: number }): 
   return locked !== null
 }
 
+type SignIn = Pick<Caller, 'userId' | 'sessionId' | 'token'>
+
 /**
  * Holds a sign-in until the transaction ends: what ends all sessions of its person waits. Throws 401 `session_revoked` if
  * that came first. For a factor or key of the sign-in, which would outlive it.
  */
-export async function holdSignIn(
-  tx: Tx,
-  { userId, sessionId, token }: Pick<Caller, 'userId' | 'sessionId' | 'token'>,
-): Promise<void> {
+export async function holdSignIn(tx: Tx, signIn: SignIn): Promise<void> {
+  const { userId } = signIn
   lockOnCluster(tx, userId, { shared: true })
   tx.later(sql.unsafe`select 1 from users where id = ${userId} ${rowLock(tx, 'share')}`)
-  // A statement of its own: that of the lock sees the sign-in as it was before it waited.
+  await assertNotEnded(tx, signIn)
+}
+
+/**
+ * Throws 401 `session_revoked` if the sign-in was ended. The person is locked by a statement before this one: one statement would
+ * see the sign-in as it was before it waited for the lock.
+ */
+export async function assertNotEnded(tx: Tx, { userId, sessionId, token }: SignIn): Promise<void> {
   const table = token === 'otp_pending' ? sql.fragment`pending_sessions` : sql.fragment`sessions`
   const lives = await tx.exists(sql.unsafe`
     select 1 from ${table} where id = ${sessionId} and user_id = ${userId} and ended_at is null`)

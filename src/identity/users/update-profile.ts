@@ -12,8 +12,9 @@ import { hiddenMs, mailAddressOwner } from '../auth/mail-address-owner.ts'
 import { mailUses } from '../rate-limits/limits.ts'
 import { padDuration } from '../rate-limits/pad-duration.ts'
 import { assertFreshSecondFactor, assertRecentSignIn } from '../sessions/fresh-authentication.ts'
+import { assertNotEnded } from '../sessions/store.ts'
 import { finishAddressChange } from './finish-address-change.ts'
-import { isEmailTaken, isUserAmong, updatePerson } from './store.ts'
+import { isEmailTaken, isUserAmong, lockUser, updatePerson } from './store.ts'
 
 interface ProfileChange {
   first_name?: string | undefined
@@ -24,7 +25,7 @@ interface ProfileChange {
 
 /**
  * Changes the caller's names and address, with one event; does nothing if they are the same. A new address takes effect
- * at once and is unverified; see {@link finishAddressChange}. 401 if the sign-in is too old for a new address, 400 on
+ * at once and is unverified; see {@link finishAddressChange}. 401 if the sign-in is too old for a new address or was ended, 400 on
  * `email` if another account has the address or a membership demands other domains, 412 if the row has none of
  * `versions`. If REGISTRATION_HIDE_EXISTING is set, an address of another account stays theirs and its owner gets a
  * mail; then `shownEmail` is that address, to answer as if it had changed.
@@ -67,7 +68,11 @@ async function writeProfile(
   const { first_name: firstName = null, last_name: lastName = null } = change
   const at = deps.clock()
   await asSystem(deps.db, 'a profile appears in every tenant of its person', async (tx) => {
-    if (email !== null) await assertDomainsKept(tx, { userId: id, before: auth.user.email, after: email })
+    if (email !== null) {
+      await lockUser(tx, id)
+      await assertNotEnded(tx, caller) // a reset could have given the account to the owner of its address
+      await assertDomainsKept(tx, { userId: id, before: auth.user.email, after: email })
+    }
     const updated = await updatePerson(tx, { id, email, firstName, lastName, at }, versions)
     if (!updated && !(await isUserAmong(tx, id, versions))) throw preconditionFailed()
     if (!updated) return

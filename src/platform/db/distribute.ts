@@ -29,7 +29,7 @@ export function distribute(url: string, onStep: (line: string) => void): Promise
   })
 }
 
-/** Runs `work` as the owner of the tables, in one transaction, which no migration and no other `distribute` runs beside. */
+/** Runs `work` as the owner of the tables, in one transaction. No migration and no other `distribute` runs meanwhile. */
 export const changePlacement = <T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> =>
   withMigrationLock(
     url,

@@ -90,6 +90,7 @@ export const sealedColumns: readonly SealedColumn[] = [
 /** The result for the values of a column that an older key had encrypted. */
 export interface Resealed {
   table: string
+  /** At most so many: a value that another transaction has replaced meanwhile stays as that one wrote it. */
   resealed: number
   /** Values that no key of SECRET_KEYS decrypts. */
   lost: number

@@ -5,7 +5,7 @@ import type { RequestInfo } from './request-info.ts'
 import type { ResourceOf } from './route.ts'
 import type { RowView } from './row-view.ts'
 
-/** The session, user, tenant and membership of a token or key, read in one query on each request. */
+/** The session, user, tenant and membership of a token or key, read on each request, in one round trip. */
 export interface AuthContext {
   /** The person, or the service account: its name is in `firstName`, and it has no address. */
   user: {

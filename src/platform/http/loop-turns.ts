@@ -1,6 +1,11 @@
+import { unavailable } from '../errors.ts'
+
+const maxWaiting = 1_000
+
 /**
- * Lets one caller go on in each turn of the event loop, in order. Of a burst that arrives at once, one is handled before the
- * loop looks at other connections again.
+ * Lets callers go on one after the other, in order: one in each turn of the event loop, or a sixteenth of those that wait. So of a
+ * burst that arrives at once, a few are handled before the loop looks at other connections again, and the rest is soon
+ * handled too. Throws 503 `overloaded` beyond 1,000 waiting callers.
  */
 export function createLoopTurns(): () => Promise<void> | undefined {
   const waiting: (() => void)[] = []
@@ -11,12 +16,13 @@ export function createLoopTurns(): () => Promise<void> | undefined {
   }
   const endTurn = () => {
     taken = false
-    const goOn = waiting.shift()
-    if (!goOn) return
+    if (waiting.length === 0) return
     take()
-    goOn()
+    for (const goOn of waiting.splice(0, Math.ceil(waiting.length / 16))) goOn()
   }
   return () => {
+    if (waiting.length >= maxWaiting)
+      throw unavailable('overloaded', 'Too many calls at once. Try again in a moment.', 1)
     if (taken) return new Promise((goOn) => waiting.push(goOn))
     take()
   }

@@ -8,6 +8,17 @@ import { sharedService } from '../../helpers/shared-service.ts'
 const service = await sharedService(t, { workers: false })
 const { hostname, port } = new URL(service.url)
 
+t.test('of many callers a share goes on in each turn, and too many are refused', async (t) => {
+  const turn = createLoopTurns()
+  let gone = 0
+  const callers = Array.from({ length: 1_001 }, () => Promise.resolve(turn()).then(() => gone++))
+  t.throws(turn, { status: 503, code: 'overloaded' })
+  await nextTurn()
+  await nextTurn()
+  t.ok(gone > 50 && gone < 200, String(gone))
+  await Promise.all(callers)
+})
+
 t.test('of callers that arrive at once, one goes on in each turn of the event loop, in order', async (t) => {
   const turn = createLoopTurns()
   const gone: number[] = []
