@@ -84,7 +84,7 @@ export const listQuery = z.object({
     .default(20)
     .meta({
       description: 'Entries per page; more than 100 gives 100',
-      override: { type: 'integer', pattern: undefined, minimum: 1, default: 20 },
+      override: { type: 'integer', pattern: undefined, minimum: 1, maximum: 999_999, default: 20 },
     }),
   cursor: z
     .string()
