@@ -31,15 +31,8 @@ for (const { kind, skip } of usualBackends)
       async (t) => {
         const server = await mailServer(t)
         const stage = await openStage(t, { kind, smtpUrl: server.url })
-        const database = new URL(stage.urls.worker).pathname.slice(1)
-        const limit = (most: number) =>
-          stage.root.query(`alter database ${database} connection limit ${most}`)
         server.answer = async () => {
-          await limit(0)
-          await stage.root.query(
-            `select pg_terminate_backend(pid) from pg_stat_activity
-           where datname = current_database() and usename = 'bailiwick_worker'`,
-          )
+          await stage.cutWorkersOff()
           return null
         }
         await server.start()
@@ -48,7 +41,7 @@ for (const { kind, skip } of usualBackends)
         await stage.post(stage.tenant, 'ada@example.test')
         await until(() => stage.logged.some((line) => /not recorded yet|tried again/.test(line)))
         server.answer = () => null
-        await limit(-1)
+        await stage.letWorkersBack()
         await until(async () => (await stage.count('outbox')) === 0)
         t.equal(server.received.length, 1)
         t.match(await stage.rows('select status, attempts from mails'), [{ status: 'sent', attempts: 1 }])

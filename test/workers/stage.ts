@@ -120,6 +120,8 @@ export async function openStage(
       'insert into tenants (id, name, slug, created_at, updated_at) values ($1, $2, $3, now(), now())',
       [id, `Tenant ${n}`, `tenant-${n}`],
     )
+  const limitConnections = (most: number) =>
+    root.query(`alter database ${new URL(urls.worker).pathname.slice(1)} connection limit ${most}`)
   const scope = (tenantId: string) => ({ tenantId, userId: timeOrderedId(Date.now()) })
   return {
     urls,
@@ -137,6 +139,15 @@ export async function openStage(
         redisUrl: on === 'redis' ? redis?.url : undefined,
         onError: () => undefined,
       }),
+    /** Ends the connections of workers to Postgres, and refuses new ones until `letWorkersBack`. */
+    async cutWorkersOff() {
+      await limitConnections(0)
+      await root.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = current_database() and usename = 'bailiwick_worker'`,
+      )
+    },
+    letWorkersBack: () => limitConnections(-1),
     rows: async (query: string) => (await root.query(query)).rows,
     count: async (table: string) => Number((await root.query(`select count(*) from ${table}`)).rows[0].count),
     post: (tenantId: string, to: string, link = 'https://app.test/verify?token=t') =>

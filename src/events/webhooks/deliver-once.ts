@@ -1,6 +1,7 @@
 import { asWorker, type Tx } from '../../platform/db/transaction.ts'
 import type { MessageKey } from '../../platform/jobs/queued-message.ts'
 import { acknowledge } from '../../platform/outbox/acknowledge.ts'
+import { untilRecorded } from '../../platform/outbox/until-recorded.ts'
 import { attempt, attemptOf, type DeliverDeps, logAttempt, resultOf, wasAccepted } from './attempt.ts'
 import { type Claimed, claimOnce, endDelivery, findOpenOnce, retryNow } from './attempt-store.ts'
 import type { Answer } from './post-event.ts'
@@ -24,7 +25,9 @@ export async function deliverOnce(deps: DeliverDeps, message: OnceMessage): Prom
   if (!claimed) return finish(deps, message)
   const answer = await attempt(deps, message, claimed)
   logAttempt(deps, message, claimed, answer)
-  await acknowledge(db, message, (tx) => conclude(tx, message, claimed, answer, clock()))
+  const facts = { webhook_id: message.webhookId, delivery_id: claimed.delivery_id }
+  const record = () => acknowledge(db, message, (tx) => conclude(tx, message, claimed, answer, clock()))
+  await untilRecorded(deps.log, facts, record)
   return null
 }
 

@@ -2,6 +2,7 @@ import { Webhook } from 'standardwebhooks'
 import t from 'tap'
 import { superuserUrl } from '../../helpers/cluster.ts'
 import { addTest, addWebhook, sendOnce, startReceiver } from '../../workers/receiver.ts'
+import { until } from '../../workers/stage.ts'
 import { happenAndHandOn, hour, minute, openPostRoom, second } from './post-room.ts'
 
 const { release } = await superuserUrl()
@@ -146,6 +147,25 @@ t.test(
     t.equal(await room.stage.count('outbox'), 0)
   },
 )
+
+t.test('a test that was sent is not sent again when Postgres is away before that is recorded', async (t) => {
+  const room = await openPostRoom(t)
+  const receiver = await startReceiver(t, (_received, response) => {
+    room.stage.cutWorkersOff().then(() => response.writeHead(204).end())
+    return undefined
+  })
+  const { id } = await addWebhook(room.stage, receiver.url)
+  await addTest(room.stage, id)
+  const run = room.runOnce(id).catch(() => 'failed')
+  await Promise.race([run, until(() => room.stage.logged.some((line) => line.includes('not recorded yet')))])
+  await room.stage.letWorkersBack()
+  t.equal(await run, null)
+  receiver.answer = () => 204
+  room.now += minute
+  t.equal(await room.runOnce(id), 'nothing')
+  t.equal(receiver.received.length, 1)
+  t.same(await room.statuses(id), ['succeeded'])
+})
 
 t.test('a test ends when its webhook is deleted', async (t) => {
   const receiver = await startReceiver(t)
