@@ -9,7 +9,10 @@ import { limitPerTenant } from './tenant-concurrency.ts'
 /** Limit per tenant, out of the concurrency of 20: a tenant can make many tests, and its receivers can be slow. */
 const maxPerTenant = 5
 
-/** Posts a test or a replayed event once. The message is tried again only if no attempt could be made. */
+/**
+ * Posts a test or a replayed event once. The message is tried again only if no attempt could be made, or if its result
+ * could not be recorded for 20 s.
+ */
 export const webhookOnce = defineActor({
   name: 'webhook-once',
   queue: 'webhook-once',

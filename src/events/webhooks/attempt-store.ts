@@ -27,7 +27,7 @@ export type Claimed = z.output<typeof claimedRow>
 
 const open = sql.array(['pending', 'failed'], 'text')
 
-/** ms for which a claim is exclusive: far longer than an attempt takes. */
+/** ms for which a claim is exclusive: 10 s for an attempt, and 20 s to record its result while Postgres is away. */
 const claimDuration = 30_000
 
 /**

@@ -10,7 +10,10 @@ export interface WebhookMessage extends WebhookKey {
   id: string
 }
 
-/** Limits of one run, in deliveries and ms. Then other webhooks have their turn; a stopping process waits this long. */
+/**
+ * Limits of one run, in deliveries and ms. Then other webhooks have their turn. A stopping process waits for the run, its
+ * last attempt and the record of that, 20 s at most.
+ */
 const maxDeliveries = 100
 const maxRun = 5_000
 

@@ -4,12 +4,12 @@ import { isDatabaseUnavailable } from '../db/transaction.ts'
 import { describeError } from '../describe-error.ts'
 
 const pauseMs = 500
-const longestMs = 30_000
+const longestMs = 20_000
 
 /**
  * Records an effect outside the database that has happened, such as a mail. Repeats `record` while Postgres is unavailable,
- * for half a minute: if it failed, the message would come again and repeat the effect. `record` must tolerate running
- * again after a commit whose answer was lost. `facts` name the effect in the log.
+ * for 20 s, as long as a stopping worker waits: if it failed, the message would come again and repeat the effect. `record`
+ * must tolerate running again after a commit whose answer was lost. `facts` name the effect in the log.
  */
 export async function untilRecorded<T>(
   log: Logger,
