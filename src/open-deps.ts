@@ -68,7 +68,7 @@ export async function openDeps(
   const [passwords, engine] = await Promise.all([
     createMeasuredHasher(metrics, hashing),
     settings.engine ?? openEngine(config),
-    ...(connectsAtStart ? [api, system].map((pool) => openConnections(pool, size)) : []),
+    ...(connectsAtStart ? [api, system].map((pool) => openConnections(pool, size, log)) : []),
   ])
   lowerHashThreadPriority()
   const readUrl = config.DATABASE_READ_URL

@@ -13,6 +13,8 @@ const server = text('The server that failed, host and port', 'mail.example.com:5
 const actor = text('The actor, as `npm run worker -- <actor>` names it', 'email')
 const outboxId = id('The message, by its row in the outbox')
 const webhookId = id('The webhook')
+const deliveryId = id('The delivery, as the API lists it')
+const mailId = id('The mail; part of its Message-ID')
 const tenantId = id('The tenant of the line')
 
 const common = {
@@ -125,7 +127,7 @@ export const kinds: Kind[] = [
     msg: /^mail (was )?sent/,
     shape: {
       actor,
-      mail_id: id('The mail; part of its Message-ID'),
+      mail_id: mailId,
       template: text('The template of the mail', 'email_verification').optional(),
       request_id: requestId.optional(),
     },
@@ -139,7 +141,7 @@ export const kinds: Kind[] = [
       actor,
       tenant_id: tenantId,
       webhook_id: webhookId,
-      delivery_id: id('The delivery, as the API lists it'),
+      delivery_id: deliveryId,
       event_id: id('The event, sent as `webhook-id`'),
       attempt,
       response_status: field(z.int().nullable(), 'Status of the answer; null without an answer', 503),
@@ -193,6 +195,8 @@ export const kinds: Kind[] = [
       tenant_id: tenantId.optional(),
       device_id: id('The second factor').optional(),
       webhook_id: webhookId.optional(),
+      delivery_id: deliveryId.optional(),
+      mail_id: mailId.optional(),
       reason: text('Why a webhook was disabled: `gone` or `failing`', 'gone').optional(),
       decisions: field(z.array(z.string()), 'Ids of decisions', ['019ab7c4-…']).optional(),
       count: field(z.int(), 'The number', 3).optional(),
