@@ -1,38 +1,29 @@
-import pg from 'pg'
 import { distribute } from '../../src/platform/db/distribute.ts'
+import { query } from './query.ts'
 
 /** The superuser's addresses of the nodes of a Citus cluster besides its coordinator, which is TEST_DATABASE_URL. */
 export const workerNodes = (process.env.TEST_CITUS_WORKERS ?? '').split(',').filter(Boolean)
 
 const inDatabase = (url: string, name: string) => Object.assign(new URL(url), { pathname: `/${name}` }).href
 
-async function run(url: string, statements: readonly string[]): Promise<void> {
-  const client = new pg.Client({ connectionString: url, application_name: 'bailiwick-test-database' })
-  await client.connect()
-  try {
-    for (const statement of statements) await client.query(statement)
-  } finally {
-    await client.end()
-  }
-}
-
 /** Runs statements about databases on the coordinator, and then, as it connects to them, on the nodes if there are any. */
 export async function onEveryNode(coordinator: string, ...statements: string[]): Promise<void> {
-  await run(coordinator, statements)
-  await Promise.all(workerNodes.map((url) => run(url, statements)))
+  await query(coordinator, ...statements)
+  await Promise.all(workerNodes.map((url) => query(url, ...statements)))
 }
 
 /** Distributes a migrated database of the cluster, and ends the connections that Citus keeps to it, so that it can be copied. */
 export async function distributeDatabase(coordinator: string, name: string): Promise<void> {
   const own = inDatabase(coordinator, name)
   for (const url of [coordinator, ...workerNodes])
-    await run(inDatabase(url, name), ['create extension citus'])
+    await query(inDatabase(url, name), 'create extension citus')
   const { hostname, port } = new URL(coordinator)
   const nodes = workerNodes.map((url) => new URL(url))
-  await run(own, [
+  await query(
+    own,
     `select citus_set_coordinator_host('${hostname}', ${port})`,
     ...nodes.map((node) => `select citus_add_node('${node.hostname}', ${node.port})`),
-  ])
+  )
   await distribute(own, () => undefined)
   await onEveryNode(
     coordinator,

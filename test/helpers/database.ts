@@ -7,6 +7,7 @@ import { migrate } from '../../src/platform/db/migrate.ts'
 import { timeouts } from '../../src/platform/db/pool.ts'
 import { distributeDatabase, onEveryNode, workerNodes } from './citus.ts'
 import { superuserUrl } from './cluster.ts'
+import { withClient } from './query.ts'
 
 const sources = new URL('../../src/platform/db/', import.meta.url)
 const password = 'only-for-tests'
@@ -141,18 +142,8 @@ function urlsOf(superuser: string, database: string): DatabaseUrls {
  * database.
  */
 function exclusively(url: string, work: (client: pg.Client) => Promise<void>): Promise<void> {
-  return asSuperuser(url, async (client) => {
+  return withClient(url, async (client) => {
     await client.query('select pg_advisory_lock($1)', [lockKey])
     await work(client)
   })
-}
-
-async function asSuperuser<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url, application_name: 'bailiwick-test-database' })
-  await client.connect()
-  try {
-    return await work(client)
-  } finally {
-    await client.end()
-  }
 }
