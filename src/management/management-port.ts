@@ -3,6 +3,7 @@ import type { RequestListener, ServerResponse } from 'node:http'
 import type { Queue } from 'bullmq'
 import type { Logger } from 'pino'
 import { ApiError, notFound } from '../platform/errors.ts'
+import { connectionCutter } from '../platform/http/graceful-close.ts'
 import type { Readiness } from '../platform/http/health.ts'
 import { isTaken, listenOn, portTaken, urlOf } from '../platform/http/listen.ts'
 import { type Certificate, newServer } from '../platform/http/new-server.ts'
@@ -64,6 +65,7 @@ export async function openManagementPort(settings: Settings, sources: Sources): 
       sent.catch(refuse).then((answer) => send(response, answer))
     },
   )
+  const cutOff = connectionCutter(server)
   await listenOn(server, HOST, port).catch((error) => {
     throw isTaken(error) ? portTaken('MANAGEMENT_PORT', HOST, port) : error
   })
@@ -74,7 +76,7 @@ export async function openManagementPort(settings: Settings, sources: Sources): 
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
-        server.closeAllConnections()
+        cutOff()
       }),
   }
 }

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, chown, copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { get, request } from 'node:https'
+import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -11,6 +12,10 @@ import t, { type Test } from 'tap'
 import { removeEmbeddedPostgres, startEmbeddedPostgres } from '../../src/development/embedded-postgres.ts'
 import { chooseAccount } from '../../src/development/postgres-binaries.ts'
 import { migrate } from '../../src/platform/db/migrate.ts'
+import { answerBrokenRequests } from '../../src/platform/http/broken-requests.ts'
+import { gracefulClose } from '../../src/platform/http/graceful-close.ts'
+import { listenOn } from '../../src/platform/http/listen.ts'
+import { newServer } from '../../src/platform/http/new-server.ts'
 import { volatileSettings } from '../../src/test-runner/test-cluster.ts'
 import { productionSettings, startProcess } from '../helpers/production.ts'
 import { header, mailServer } from '../workers/mail-server.ts'
@@ -116,6 +121,9 @@ t.test(
     const [managementPort, port] = [String(await freePort()), env.PORT]
     const apiEnv = { ...env, MANAGEMENT_PORT: managementPort }
     const [api] = await Promise.all([startProcess(t, 'api', apiEnv), startProcess(t, 'worker', env)])
+    const silent = [port, managementPort].map((port) => connect(Number(port), 'localhost'))
+    await Promise.all(silent.map((socket) => once(socket, 'connect')))
+    const closed = Promise.all(silent.map((socket) => once(socket.resume(), 'close')))
     const body = JSON.stringify({ email: 'ada@example.com', password: 'a quiet harbour' })
     const headers = { 'content-type': 'application/json' }
     const ca = await readFile(pair.certificate)
@@ -145,10 +153,33 @@ t.test(
     )
 
     const wrong = { ...env, DATABASE_API_URL: await urlOf('api'), NODE_EXTRA_CA_CERTS: '' }
+    const stopping = api.stop()
     await t.rejects(
       startProcess(t, 'api', wrong),
       /DATABASE_API_URL: the certificate of Postgres at localhost:\d+ is not trusted/,
       'an authority that is not configured',
     )
+    const { code, ms } = await stopping
+    t.equal(code, 0)
+    t.ok(ms < 20_000, `stopped in ${ms} ms beside connections that never began their handshake`)
+    await closed
   },
 )
+
+t.test('a server that closes cuts off what is left, with and without a finished handshake', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'bailiwick-tls-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  const pair = await makeCertificate(folder)
+  const [ca, key] = await Promise.all([readFile(pair.certificate), readFile(pair.key, 'utf8')])
+  const server = newServer({ TLS_CERTIFICATE: ca.toString(), TLS_PRIVATE_KEY: key }, {}, () => undefined)
+  answerBrokenRequests(server)
+  const leaving = gracefulClose(server, 100)
+  await listenOn(server, 'localhost', 0)
+  const { port } = server.address() as AddressInfo
+  const unanswered = get(`https://localhost:${port}/`, { ca })
+  const hungUp = t.rejects(once(unanswered, 'response'), { code: 'ECONNRESET' })
+  await once(server, 'request')
+  const silent = connect(port, 'localhost').resume()
+  await once(server, 'connection')
+  await Promise.all([leaving.close(), once(silent, 'close'), hungUp])
+})

@@ -23,15 +23,18 @@ const faults: Record<string, [status: number, phrase: string, code: string, deta
 
 /**
  * Answers messages that are not valid requests (RFC 9112 §2.2) in the form of all other errors. It closes the
- * connection, because the start of the next message is unknown.
+ * connection, because the start of the next message is unknown. A failed TLS handshake gets no answer.
  */
 export function answerBrokenRequests(server: Server): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (error.code === 'ECONNRESET' || !socket.writable || isAnswered(socket as Socket))
-      return socket.destroy()
-    socket.end(answerTo(error.code ?? ''), () => socket.destroy())
+    const code = error.code ?? ''
+    if (isUnreachable(code) || !socket.writable || isAnswered(socket as Socket)) return socket.destroy()
+    socket.end(answerTo(code), () => socket.destroy())
   })
 }
+
+/** Without a finished handshake the socket counts as writable, but what is written waits for the handshake. */
+const isUnreachable = (code: string) => code === 'ECONNRESET' || /^ERR_(TLS|SSL)_/.test(code)
 
 /** True when headers of an answer were sent already: a second answer would become part of its body. */
 const isAnswered = (socket: Socket) =>

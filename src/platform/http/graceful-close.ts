@@ -1,7 +1,6 @@
 import type { Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
-
-const drainMs = 25_000
 
 export interface GracefulClose {
   /** From now on each answer closes its connection, so that no proxy keeps a connection that will soon end. */
@@ -10,8 +9,9 @@ export interface GracefulClose {
   close(): Promise<void>
 }
 
-/** Closes a server without losing requests. Connections that are busy for more than 25 s are cut off. */
-export function gracefulClose(server: Server): GracefulClose {
+/** Closes a server without losing requests. Connections that are busy for more than `drainMs` are cut off. */
+export function gracefulClose(server: Server, drainMs = 25_000): GracefulClose {
+  const cutOff = connectionCutter(server)
   const answering = new Set<ServerResponse>()
   let leaving = false
   const endConnection = (response: ServerResponse) => {
@@ -34,10 +34,25 @@ export function gracefulClose(server: Server): GracefulClose {
       // are fewest right after the event loop has accepted some. None are lost when systemd holds the socket, too.
       await setImmediate()
       const idle = setInterval(() => server.closeIdleConnections(), 100)
-      const timer = setTimeout(() => server.closeAllConnections(), drainMs)
+      const timer = setTimeout(cutOff, drainMs)
       await new Promise((resolve) => server.close(resolve))
       clearInterval(idle)
       clearTimeout(timer)
     },
+  }
+}
+
+/**
+ * Gives a function that destroys all open connections of a server. Call it before the server listens.
+ * `closeAllConnections()` leaves out those whose TLS handshake is not finished, and the server waits for them.
+ */
+export function connectionCutter(server: Server): () => void {
+  const open = new Set<Socket>()
+  server.on('connection', (socket) => {
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+  })
+  return () => {
+    for (const socket of open) socket.destroy()
   }
 }

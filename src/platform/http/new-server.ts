@@ -9,14 +9,20 @@ export interface Certificate {
   TLS_PRIVATE_KEY?: string | undefined
 }
 
-/** A server that does not listen yet. With a certificate it speaks TLS 1.2 and 1.3 only, and no plain HTTP. */
+/** Less than the time that a stop has for open connections. Node's own value is 120 s. */
+const handshakeTimeout = 10_000
+
+/**
+ * A server that does not listen yet. With a certificate it speaks TLS 1.2 and 1.3 only, and no plain HTTP. A handshake
+ * that takes more than 10 s fails.
+ */
 export function newServer(
   { TLS_CERTIFICATE: cert, TLS_PRIVATE_KEY: key }: Certificate,
   options: ServerOptions,
   answer: RequestListener,
 ): Server {
   if (cert === undefined || key === undefined) return http.createServer(options, answer)
-  return https.createServer({ ...options, cert, key, minVersion: 'TLSv1.2' }, answer)
+  return https.createServer({ ...options, cert, key, minVersion: 'TLSv1.2', handshakeTimeout }, answer)
 }
 
 /** Why a server cannot use these settings, for an operator; undefined if it can. */
