@@ -49,7 +49,7 @@ async function certify(
 }
 
 /** Only the superuser has a password. */
-const hostRules = `hostssl all bailiwick_api,bailiwick_system,bailiwick_worker all cert
+const hostRules = `hostssl all bailiwick_api,bailiwick_system,bailiwick_worker_2 all cert
 host all postgres all scram-sha-256
 `
 
@@ -100,9 +100,21 @@ t.test(
     const roles = {
       api: await urlOf('api', trusted),
       system: await urlOf('system', trusted),
-      worker: await urlOf('worker', trusted),
+      worker: await urlOf('worker_2', trusted),
     }
     await migrate(superuser, roles)
+    const client = new pg.Client({ connectionString: superuser })
+    await client.connect()
+    t.teardown(() => client.end())
+    await client.query('create role bailiwick_worker_2 login in role bailiwick_worker')
+    const { rows: logins } = await client.query(
+      `select rolname from pg_roles where rolname like 'bailiwick%' and rolcanlogin order by 1`,
+    )
+    t.same(
+      logins.map(({ rolname }) => rolname),
+      ['bailiwick_api', 'bailiwick_system', 'bailiwick_worker_2'],
+      'a role whose address names another login cannot log in',
+    )
     const redis = await startRedis(t, undefined, pair)
     const mails = await mailServer(t, {
       key: await readFile(pair.key, 'utf8'),
@@ -138,13 +150,10 @@ t.test(
     t.match(header(mails.received[0]!.raw, 'To'), 'ada@example.com')
     t.strictSame(mails.secured, [true])
 
-    const client = new pg.Client({ connectionString: superuser })
-    await client.connect()
     const { rows } = await client.query(
       `select distinct application_name as name, ssl from pg_stat_ssl join pg_stat_activity using (pid)
      where usename like 'bailiwick%' order by 1, 2`,
     )
-    await client.end()
     t.ok(rows.length >= 2)
     t.same(
       rows.filter(({ ssl }) => !ssl),

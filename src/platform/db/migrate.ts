@@ -158,10 +158,11 @@ async function ensureRoles(client: pg.ClientBase, urls: RoleUrls): Promise<void>
   const loginOf = (name: string) => (name === 'bailiwick_owner' && citus.length > 0 ? 'login' : 'nologin')
   const missing = Object.entries(wanted).filter(([name]) => !rows.some((row) => row.rolname === name))
   for (const [name, url] of missing) {
-    const password = url && new URL(url).username === name ? decodeURIComponent(new URL(url).password) : ''
+    // The address can name another login, which is a member of the role. Then the role itself needs no login.
+    const own = url && new URL(url).username === name ? new URL(url) : null
+    const password = own ? decodeURIComponent(own.password) : ''
     // A client certificate proves who connects, in place of a password.
-    const isCertified = url !== '' && new URL(url).searchParams.has('sslcert')
-    const withoutPassword = isCertified ? 'login' : loginOf(name)
+    const withoutPassword = own?.searchParams.has('sslcert') ? 'login' : loginOf(name)
     const login = password ? `login password ${pg.escapeLiteral(password)}` : withoutPassword
     await client.query(`create role ${name} ${login} nosuperuser nobypassrls nocreatedb nocreaterole`)
   }
