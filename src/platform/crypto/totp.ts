@@ -27,12 +27,14 @@ export function matchTotp(
   drift = 1,
 ): number | null {
   const epoch = Math.floor(now / 1000)
+  const latest = Math.floor(epoch / stepSeconds) + drift
+  if (lastStep !== null && lastStep >= latest) return null // otplib would throw for a later one
   const found = verifySync({
     secret,
     token: code,
     epoch,
     epochTolerance: drift * stepSeconds,
-    ...(lastStep !== null && lastStep <= epoch / stepSeconds + drift && { afterTimeStep: lastStep }),
+    ...(lastStep !== null && { afterTimeStep: lastStep }),
   })
   return found.valid && 'timeStep' in found ? found.timeStep : null
 }
