@@ -80,8 +80,8 @@ async function test(): Promise<number> {
   if (interrupted) return 130
   lanes = runInLanes(files, {
     lanes: Math.min(Number(values.jobs), files.length),
-    // Processes share compiled code. Go collects garbage less often: opa takes two thirds of the processor time, and
-    // 150 MB. Tests have no time limit, because a slow machine must not fail them.
+    // Processes share compiled code. Go collects garbage less often: opa takes three quarters of the processor time that
+    // it took before, and 150 MB. Tests have no time limit, because a slow machine must not fail them.
     env: {
       NODE_COMPILE_CACHE: join(root, '.cache', 'compiled'),
       GOGC: '400',

@@ -26,7 +26,7 @@ import { verifyUsedCredential } from './verify-credential.ts'
 
 const scope = { ceremony: 'sign_in', userId: null, signInId: null } as const
 
-/** Begins a sign-in: options for the browser, the same for everybody. 403 `channel_disabled`, 429 `throttled`. */
+/** Begins a sign-in: options for the browser, the same for every person. 403 `channel_disabled`, 429 `throttled`. */
 export async function beginPasskeySignIn(deps: Deps, requestInfo: RequestInfo) {
   assertPasskeysOn(deps)
   await deps.limiters.take(challengeUses(requestInfo.ip))
