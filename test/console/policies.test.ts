@@ -99,16 +99,27 @@ t.test('an owner of 500 policies', { skip }, async (t) => {
     'a form says what is wrong with no field of it, and nothing about a person who gives up',
     async (t) => {
       await follow(page, '/departments')
+      const ofName = { field: 'name', detail: 'The name is taken.' }
+      const ofTenant = { field: 'tenant', detail: 'There are too many.' }
+      let errors = [ofTenant]
       await page.route('**/console/api/tenants/*/departments/', (route) =>
         route.fulfill({
           status: 409,
-          body: '{"detail":"There are too many.","errors":[{"field":"tenant","detail":"There are too many."}]}',
+          body: JSON.stringify({ detail: errors.map(({ detail }) => detail).join(' '), errors }),
         }),
       )
       await page.getByRole('button', { name: 'New department' }).first().click()
       await dialog.getByLabel('Name').fill('Sales')
       await dialog.getByRole('button', { name: 'Create' }).click()
       await dialog.getByRole('alert').getByText('There are too many.').waitFor()
+      errors = [ofName, ofTenant]
+      await dialog.getByRole('button', { name: 'Create' }).click()
+      await dialog.locator('.field-fault').getByText('The name is taken.').waitFor()
+      t.equal(await dialog.getByRole('alert').getByText('There are too many.').count(), 1)
+      errors = [ofName]
+      await dialog.getByRole('button', { name: 'Create' }).click()
+      await dialog.getByRole('alert').waitFor({ state: 'detached' })
+      t.equal(await dialog.locator('.field-fault').count(), 1)
       await page.unroute('**/console/api/tenants/*/departments/')
       await page.keyboard.press('Escape')
 

@@ -52,7 +52,6 @@ function Names() {
       >
         <div className="card-body">
           <Refused problem={problem}>
-            {' '}
             <div className="columns">
               <TextField
                 label={words.first}

@@ -10,7 +10,7 @@ import { RoleChoice } from '../members/role-choice.tsx'
 import { approvable } from '../parts/approvable.ts'
 import { confirmed } from '../parts/confirmation.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
-import { TextField } from '../parts/field.tsx'
+import { NameFields } from '../parts/name-fields.tsx'
 import { textOf } from '../session/use-submit.ts'
 import { texts } from './texts.ts'
 
@@ -73,21 +73,7 @@ export function AccountForm({
       go={known ? words.editGo : words.createGo}
       submit={submit}
     >
-      <TextField
-        label={words.name}
-        hint={words.nameHint}
-        name="name"
-        defaultValue={known?.name}
-        maxLength={120}
-        required
-        autoFocus
-      />
-      <TextField
-        label={words.description}
-        name="description"
-        defaultValue={known?.description}
-        maxLength={2000}
-      />
+      <NameFields words={words} known={known} maxName={120} />
       <RoleChoice label={words.roles} roles={roles} chosen={(known ?? fresh).roles} />
       <DepartmentField {...(known && { known: known.department_id })} />
     </FormDialog>

@@ -1,3 +1,9 @@
+/** What is wrong with a field, by its name in the API; the name is empty where the fault is in no single field. */
+interface FieldFault {
+  field: string
+  detail: string
+}
+
 /**
  * A refusal of the service, or the lack of an answer. The message is for people: it says what to do. It is empty where
  * nothing has to be said, because the person gave up, or the page already shows what is wrong.
@@ -6,8 +12,7 @@ export class Problem extends Error {
   /** 0 if no answer came. */
   readonly status: number
   readonly code: string
-  /** The faults of single fields, by name. */
-  readonly fields: ReadonlyMap<string, string>
+  readonly faults: readonly FieldFault[]
   readonly members: Readonly<Record<string, unknown>>
   /** Seconds after which a repetition can succeed. */
   readonly retryAfter: number | null
@@ -16,8 +21,7 @@ export class Problem extends Error {
     super(typeof body.detail === 'string' ? body.detail : noAnswer)
     this.status = status
     this.code = typeof body.code === 'string' ? body.code : 'no_answer'
-    const errors = Array.isArray(body.errors) ? (body.errors as { field: string; detail: string }[]) : []
-    this.fields = new Map(errors.filter(({ field }) => field).map(({ field, detail }) => [field, detail]))
+    this.faults = Array.isArray(body.errors) ? body.errors : []
     this.members = body
     this.retryAfter = retryAfter
   }

@@ -6,9 +6,10 @@ import { useDepartments } from '../members/queries.ts'
 import { changed } from '../parts/approvable.ts'
 import { Button } from '../parts/button.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
-import { SelectField, TextField } from '../parts/field.tsx'
+import { SelectField } from '../parts/field.tsx'
 import { List } from '../parts/list.tsx'
 import { Menu, MenuItem } from '../parts/menu.tsx'
+import { NameFields } from '../parts/name-fields.tsx'
 import { Card, Page } from '../parts/page.tsx'
 import { Removal } from '../parts/removal.tsx'
 import { useMay, useProfile } from '../session/session.ts'
@@ -130,15 +131,7 @@ function Editor({
       go={known ? words.editGo : words.createGo}
       submit={submit}
     >
-      <TextField
-        label={words.name}
-        name="name"
-        defaultValue={known?.name}
-        maxLength={120}
-        required
-        autoFocus
-      />
-      <TextField label={words.description} name="description" defaultValue={known?.description} />
+      <NameFields words={words} known={known} maxName={120} />
       <SelectField label={words.parent} name="parent_id" defaultValue={parent ?? ''}>
         <option value="">{words.top}</option>
         {departments

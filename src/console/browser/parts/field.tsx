@@ -28,8 +28,7 @@ function Framed({
   children,
 }: Shown & { name: string | undefined; children: (joined: Joined) => ReactNode }) {
   const id = useId()
-  const refused = useFault(name)
-  const fault = own ?? refused
+  const fault = useFault(name, own)
   const about = `${id}-about`
   return (
     <div className="field">

@@ -1,35 +1,56 @@
-import { createContext, type ReactNode, useContext, useLayoutEffect, useRef, useState } from 'react'
+import {
+  createContext,
+  type ReactNode,
+  useCallback,
+  useContext,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react'
 import type { Problem } from '../api/problem.ts'
 import { Fault } from './notice.tsx'
 
-/** The refusal that the fields below are about. */
-export const Refusal = createContext<Problem | null>(null)
+/** The refusal that the fields below are about. A field that shows faults says so by `show`, until it calls the answer. */
+export const Refusal = createContext<{ problem: Problem | null; show?: (name: string) => () => void }>({
+  problem: null,
+})
 
-/** What the refusal of a form says about its field `name`, or about a part of the field's value. */
-export function useFault(name: string | undefined): string | undefined {
-  const fields = useContext(Refusal)?.fields
-  if (!fields || !name) return undefined
-  return fields.get(name) ?? [...fields].find(([field]) => field.startsWith(`${name}.`))?.[1]
+/** Whether a fault of `field` is one of the field `name`, or of a part of its value. */
+const isAbout = (name: string, field: string) => field === name || field.startsWith(`${name}.`)
+
+/** What is wrong with the field `name`: its `own` fault, or what the refusal of the form says about it. */
+export function useFault(name: string | undefined, own?: string): string | undefined {
+  const { problem, show } = useContext(Refusal)
+  const faults = (name && problem?.faults.filter(({ field }) => isAbout(name, field))) || []
+  const shown = !own && faults.length > 0 ? name : undefined
+  useLayoutEffect(() => (shown ? show?.(shown) : undefined), [shown, show])
+  if (own || !shown) return own
+  return [...new Set(faults.map(({ detail }) => detail))].join(' ')
 }
 
 /**
  * The fields of a form, with the reason why the service refused it: at the field that it is about, whose name is that of
- * the API, or above all fields. A faulty field gets the focus, because it may be out of view.
+ * the API. It is above all fields if one of its faults is shown at none. A faulty field gets the focus, because it may be
+ * out of view.
  */
 export function Refused({ problem, children }: { problem: Problem | null; children: ReactNode }) {
   const inForm = useRef<HTMLInputElement>(null)
-  const [isAtField, setAtField] = useState(false)
+  const [names, setNames] = useState<readonly string[]>([])
+  const show = useCallback((name: string) => {
+    setNames((now) => [...now, name])
+    return () => setNames((now) => now.filter((one) => one !== name))
+  }, [])
   useLayoutEffect(() => {
-    const faulty = problem?.fields.size
-      ? inForm.current?.form?.querySelector<HTMLElement>('[aria-invalid=true]')
-      : null
-    setAtField(Boolean(faulty))
-    faulty?.focus()
+    if (problem?.faults.length)
+      inForm.current?.form?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
   }, [problem])
+  const faults = problem?.faults ?? []
+  const isAtFields =
+    faults.length > 0 && faults.every(({ field }) => names.some((name) => isAbout(name, field)))
   return (
-    <Refusal value={problem}>
+    <Refusal value={{ problem, show }}>
       <input type="hidden" ref={inForm} />
-      {!isAtField && <Fault problem={problem} />}
+      {!isAtFields && <Fault problem={problem} />}
       {children}
     </Refusal>
   )

@@ -25,8 +25,7 @@ export function TokenField({
   onChange: (values: string[]) => void
 }) {
   const id = useId()
-  const refused = useFault(name)
-  const fault = own ?? refused
+  const fault = useFault(name, own)
   const [typed, setTyped] = useState('')
   const options = suggestions.map((one) => (typeof one === 'string' ? { value: one, text: one } : one))
   const add = (text: string) => {

@@ -202,7 +202,7 @@ function Asking({
     <div className="stack">
       <Card title={texts.questionTitle} about={texts.questionAbout}>
         <div className="card-body">
-          <Refusal value={problem}>
+          <Refusal value={{ problem }}>
             <QuestionFields question={question} onChange={setQuestion} />
           </Refusal>
         </div>

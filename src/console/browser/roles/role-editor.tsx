@@ -5,7 +5,8 @@ import { texts as memberTexts } from '../members/texts.ts'
 import { changed } from '../parts/approvable.ts'
 import { Button } from '../parts/button.tsx'
 import { Dialog, FormDialog } from '../parts/dialog.tsx'
-import { TextArea, TextField } from '../parts/field.tsx'
+import { TextArea } from '../parts/field.tsx'
+import { NameFields } from '../parts/name-fields.tsx'
 import { useProfile } from '../session/session.ts'
 import { textOf } from '../session/use-submit.ts'
 import { isOfService, PermissionMatrix } from './permission-matrix.tsx'
@@ -51,20 +52,7 @@ export function RoleEditor({ role, onClose }: { role: Role | 'new'; onClose: () 
       submit={submit}
     >
       <div className="columns">
-        <TextField
-          label={words.name}
-          name="name"
-          defaultValue={known?.name}
-          maxLength={60}
-          required
-          autoFocus
-        />
-        <TextField
-          label={words.description}
-          name="description"
-          defaultValue={known?.description}
-          maxLength={500}
-        />
+        <NameFields words={words} known={known} maxName={64} />
       </div>
       <PermissionMatrix label={words.permissions} held={known?.permissions ?? []} />
       <TextArea

@@ -23,7 +23,7 @@ export function readChoice(form: FormData): string[] | null {
 /** All events, or some: whole families, single types, and types of the organisation's own applications. */
 export function EventChoice({ chosen }: { chosen: readonly string[] }) {
   const [every, setEvery] = useState(chosen.length === 0)
-  const fault = useFault('event_types')
+  const fault = useFault(every ? undefined : 'event_types')
   const own = chosen.filter((type) => !known.has(type))
   return (
     <fieldset className="choices">
