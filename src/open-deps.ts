@@ -23,7 +23,7 @@ import {
 } from './platform/crypto/passwords.ts'
 import { createSealer } from './platform/crypto/seal.ts'
 import { createTokenSigner } from './platform/crypto/token-signer.ts'
-import { isDatabaseAway } from './platform/db/database-errors.ts'
+import { isDatabaseAway, isDatabaseUnavailable } from './platform/db/database-errors.ts'
 import { openMeasuredPool } from './platform/db/measure-pool.ts'
 import { openConnections } from './platform/db/open-connections.ts'
 import { budgetEngine, decisionPace } from './platform/decision-budget.ts'
@@ -131,6 +131,7 @@ export async function openDeps(
         maxWaiting: 1_000,
         maxWaitMs: 5_000,
         failsAll: isDatabaseAway,
+        explainsWait: isDatabaseUnavailable,
       }),
       perSignIn: createKeyedSemaphore({ maxConcurrent: 4, maxWaiting: 1_000, maxWaitMs: 25_000 }),
     },

@@ -16,11 +16,15 @@ export interface SemaphoreBounds {
   maxWaitMs: number
   /** True for an error that all waiting work of the key would meet: it then fails at once with the same error. */
   failsAll?: (error: unknown) => boolean
+  /** True for an error that explains why work waits: work that waits too long after it fails with the same error. */
+  explainsWait?: (error: unknown) => boolean
 }
 
 interface Lane {
   running: number
   waiting: Set<(error?: unknown) => void>
+  /** The last error that explains why work waits; undefined since work succeeded. */
+  cause: unknown
 }
 
 const othersCountMs = 1_000
@@ -36,6 +40,7 @@ export function createKeyedSemaphore(
     maxWaiting,
     maxWaitMs,
     failsAll = () => false,
+    explainsWait = () => false,
   }: SemaphoreBounds,
   now: () => number = () => performance.now(),
 ): KeyedSemaphore {
@@ -55,7 +60,7 @@ export function createKeyedSemaphore(
         if (error === undefined) resolve()
         else reject(error)
       }
-      const timer = setTimeout(() => end(overloaded()), maxWaitMs)
+      const timer = setTimeout(() => end(lane.cause ?? overloaded()), maxWaitMs)
       lane.waiting.add(end)
     })
   }
@@ -72,12 +77,15 @@ export function createKeyedSemaphore(
 
   return async (key, work) => {
     others.seen(key)
-    const lane = lanes.get(key) ?? { running: 0, waiting: new Set() }
+    const lane = lanes.get(key) ?? { running: 0, waiting: new Set(), cause: undefined }
     lanes.set(key, lane)
     await enter(lane)
     try {
-      return await work()
+      const result = await work()
+      lane.cause = undefined
+      return result
     } catch (error) {
+      if (explainsWait(error)) lane.cause = error
       if (failsAll(error)) for (const end of lane.waiting) end(error)
       throw error
     } finally {

@@ -172,3 +172,17 @@ t.test('a request that waits too long, or behind too many, is told to retry late
   )
   t.equal(await turn('a', async () => 'again'), 'again', 'a failed call blocks no other')
 })
+
+t.test('a request that waits too long behind a failure is told of the failure', async (t) => {
+  const explainsWait = () => true
+  const turn = createKeyedSemaphore({ maxConcurrent: 2, maxWaiting: 9, maxWaitMs: 50, explainsWait })
+  let end = () => {}
+  const held = () => new Promise<void>((done) => (end = done))
+  const failing = turn('a', async () => Promise.reject(new Error('Postgres is slow')))
+  const running = [turn('a', held), turn('a', held)]
+  const waiting = turn('a', async () => 'waiting')
+  await t.rejects(failing, { message: 'Postgres is slow' })
+  await t.rejects(waiting, { message: 'Postgres is slow' })
+  end()
+  await Promise.race(running)
+})
