@@ -3,7 +3,7 @@ import { unavailable } from '../errors.ts'
 const maxWaiting = 1_000
 
 /**
- * Lets callers go on one after the other, in order: one in each turn of the event loop, or a sixteenth of those that wait. So of a
+ * Lets callers go on one after the other, in order: one in each turn of the event loop, or one of 32 that wait. So of a
  * burst that arrives at once, a few are handled before the loop looks at other connections again, and the rest is soon
  * handled too. Throws 503 `overloaded` beyond 1,000 waiting callers.
  */
@@ -18,7 +18,7 @@ export function createLoopTurns(): () => Promise<void> | undefined {
     taken = false
     if (waiting.length === 0) return
     take()
-    for (const goOn of waiting.splice(0, Math.ceil(waiting.length / 16))) goOn()
+    for (const goOn of waiting.splice(0, Math.ceil(waiting.length / 32))) goOn()
   }
   return () => {
     if (waiting.length >= maxWaiting)
