@@ -49,7 +49,7 @@ t.test('the budget counts per tenant and second', async (t) => {
   t.equal(decide(query).effect, 'allow')
 })
 
-t.test('the decisions of a request yield every 25 ms, and end at their limit', async (t) => {
+t.test('the decisions of a request yield every 5 ms, and end at their limit', async (t) => {
   let [now, turns] = [0, 0]
   const count = () => {
     turns++
@@ -60,16 +60,40 @@ t.test('the decisions of a request yield every 25 ms, and end at their limit', a
   const pace = decisionPace(100, () => now)
   for (let time = 0; time < 9; time++) {
     await pace.next()
-    now += 10
+    now += 2
   }
-  t.ok(turns >= 2 && turns <= 4, `${turns} turns in 90 ms`)
+  t.ok(turns >= 2 && turns <= 4, `${turns} turns in 18 ms`)
   const rest = async () => {
-    for (let time = 0; time < 9; time++) {
+    for (let time = 0; time < 60; time++) {
       await pace.next()
-      now += 10
+      now += 2
     }
   }
   await t.rejects(rest(), { status: 503, code: 'too_costly' })
+})
+
+t.test('of several requests with many decisions, one continues in each turn of the event loop', async (t) => {
+  let now = 0
+  const inTurns: number[] = []
+  let turn = 0
+  const count = () => {
+    turn++
+    waiting = setImmediate(count)
+  }
+  let waiting = setImmediate(count)
+  t.teardown(() => clearImmediate(waiting))
+  const decide = async () => {
+    const pace = decisionPace(1_000, () => now)
+    for (let time = 0; time < 5; time++) {
+      await pace.next()
+      inTurns.push(turn)
+      now += 5
+    }
+  }
+  await Promise.all(Array.from({ length: 8 }, decide))
+  const later = inTurns.filter((turn) => turn > 0)
+  const most = Math.max(...later.map((turn) => later.filter((other) => other === turn).length))
+  t.ok(most <= 2, `${most} decisions in one turn`)
 })
 
 t.test('measuring patterns does not block the event loop', async (t) => {

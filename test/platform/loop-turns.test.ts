@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
-import { createLoopTurns } from '../../../src/platform/http/loop-turns.ts'
-import { sharedService } from '../../helpers/shared-service.ts'
+import { createLoopTurns } from '../../src/platform/loop-turns.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
 const service = await sharedService(t, { workers: false })
 const { hostname, port } = new URL(service.url)

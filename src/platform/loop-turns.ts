@@ -1,13 +1,11 @@
-import { unavailable } from '../errors.ts'
-
-const maxWaiting = 1_000
+import { unavailable } from './errors.ts'
 
 /**
  * Lets callers go on one after the other, in order: one in each turn of the event loop, or one of 32 that wait. So of a
  * burst that arrives at once, a few are handled before the loop looks at other connections again, and the rest is soon
- * handled too. Throws 503 `overloaded` beyond 1,000 waiting callers.
+ * handled too. Throws 503 `overloaded` when `maxWaiting` callers wait already.
  */
-export function createLoopTurns(): () => Promise<void> | undefined {
+export function createLoopTurns(maxWaiting = 1_000): () => Promise<void> | undefined {
   const waiting: (() => void)[] = []
   let taken = false
   const take = () => {
