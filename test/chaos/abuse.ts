@@ -34,7 +34,7 @@ interface Times {
   failed: number
 }
 
-const secondsAlone = 20
+const secondsAlone = 40
 const aDay = 86_400_000
 
 /** Measures a neighbour alone, then beside an abusive tenant for some minutes; then lets 500 days pass. */
