@@ -4,6 +4,11 @@ import { CompactEncrypt, SignJWT } from 'jose'
 import { loadKeyRing } from '../../src/identity/keys/key-ring.ts'
 import { type Client, claimsOf, type Service } from '../helpers/service.ts'
 
+const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+/** The same octets in base64url, with another last letter: 64 octets leave four bits over. */
+const withOtherLastBits = (text: string) =>
+  `${text.slice(0, -1)}${letters[letters.indexOf(text.at(-1)!) ^ 1]}`
+
 /** Tokens that no consumer may accept. */
 export interface Forgeries {
   /** By what is wrong with them. */
@@ -189,6 +194,8 @@ export async function forgeTokens(service: Service, ada: Client): Promise<Forger
       .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', typ: 'at+jwt' })
       .encrypt(Buffer.alloc(32)),
     'standard base64': `${h64}.${p64}.${Buffer.from(s64, 'base64url').toString('base64')}`,
+    'base64url with padding': `${h64}.${p64}.${s64}==`,
+    'other bits after the last octet': `${h64}.${p64}.${withOtherLastBits(s64)}`,
     'dots alone': '..',
     'a word': 'token',
     'a token of 9 KB': await ours({ ...good, more: 'x'.repeat(9_000) }),

@@ -46,6 +46,9 @@ const clockTolerance = 5 // seconds
 const maxTokenLength = 8_192
 const cacheSize = 10_000
 
+/** Whether a part of a token is as RFC 7515 §2 writes it: jose also takes padding, and other bits after the last octet. */
+const isBase64url = (part: string) => Buffer.from(part, 'base64url').toString('base64url') === part
+
 interface Verified<Kind extends TokenKind> {
   kid: string | undefined
   claims: ClaimsOf<Kind>
@@ -67,6 +70,7 @@ export function createTokenSigner(
     token: string,
     now: number,
   ): Promise<Verified<Kind>> => {
+    if (!token.split('.').every(isBase64url)) throw new errors.JWTInvalid('The token is not in base64url')
     const inForce = ring()
     const { issuer, keys } = inForce
     const { payload, protectedHeader } = await jwtVerify(
