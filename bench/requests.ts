@@ -75,7 +75,8 @@ function summarise(chosen: Suite[], rounds: Results[]): Results {
   }
   for (const { name, over } of chosen) {
     if (!over || !results[over]) continue
-    results[name]!.ratio = medianOf(rounds.map((round) => round[name]!.per_second / round[over]!.per_second))
+    const ratio = medianOf(rounds.map((round) => round[name]!.per_second / round[over]!.per_second))
+    if (Number.isFinite(ratio)) results[name]!.ratio = ratio // none if the other finished no request in a round
     results[name]!.cpu_ratio = rounded(cpu(results[name]!) / cpu(results[over]))
   }
   return results
