@@ -1,7 +1,8 @@
-import { readConfig, roleUrls } from './config.ts'
+import type { Logger } from 'pino'
+import { type Config, readConfig, roleUrls } from './config.ts'
 import { assertAnswers, assertDatabaseIsSound } from './platform/db/soundness.ts'
 import { createLogger } from './platform/log.ts'
-import { releaseStartMemory } from './platform/release-start-memory.ts'
+import { releaseStartMemoryWhenIdle } from './platform/release-start-memory.ts'
 import { beginTracing } from './platform/tracing/begin-tracing.ts'
 import { serveApi } from './serve.ts'
 import { onStopSignal, reportAndExit } from './stop-signal.ts'
@@ -13,14 +14,10 @@ const roles = ['api', 'system'] as const
 async function main() {
   const config = readConfig(undefined, roles)
   const log = createLogger(config.LOG_LEVEL, config.production, config.tracing)
-  const note = await assertDatabaseIsSound(roleUrls(config, roles), config)
-  if (note) log.warn(note)
-  const { DATABASE_READ_URL } = config
-  await assertAnswers({ DATABASE_READ_URL })
-  if (DATABASE_READ_URL) await assertDatabaseIsSound({ api: DATABASE_READ_URL }, config)
   const tracing = await beginTracing(config, { name: 'bailiwick-api', version }, log)
   const serving = await serveApi(config, log, {
-    beforeListening: releaseStartMemory,
+    databaseIsSound: assertDatabasesAreSound(config, log),
+    afterListening: releaseStartMemoryWhenIdle,
     connectsAtStart: true,
   })
   log.info({ url: serving.url }, `Listening on ${serving.url}`)
@@ -29,6 +26,14 @@ async function main() {
     await serving.stop()
     await tracing.end()
   }, config.shutdownDelayMs)
+}
+
+async function assertDatabasesAreSound(config: Config, log: Logger): Promise<void> {
+  const note = await assertDatabaseIsSound(roleUrls(config, roles), config)
+  if (note) log.warn(note)
+  const { DATABASE_READ_URL } = config
+  await assertAnswers({ DATABASE_READ_URL })
+  if (DATABASE_READ_URL) await assertDatabaseIsSound({ api: DATABASE_READ_URL }, config)
 }
 
 main().catch(reportAndExit)

@@ -26,7 +26,9 @@ import { createTokenSigner } from './platform/crypto/token-signer.ts'
 import { isDatabaseAway, isDatabaseUnavailable } from './platform/db/database-errors.ts'
 import { openMeasuredPool } from './platform/db/measure-pool.ts'
 import { openConnections } from './platform/db/open-connections.ts'
+import type { Pool } from './platform/db/pool.ts'
 import { budgetEngine, decisionPace } from './platform/decision-budget.ts'
+import { describeError } from './platform/describe-error.ts'
 import { createKeyedSemaphore } from './platform/keyed-semaphore.ts'
 import { measureEngine, measureLog, measurePolicies } from './platform/metrics/measure-decisions.ts'
 import { createMetrics, type Metrics } from './platform/metrics/metrics.ts'
@@ -44,6 +46,8 @@ export interface Parts {
   hashing?: HashLimits
   /** Whether to open the connections to Postgres at once. A balancer sends a process all its traffic as soon as it is ready. */
   connectsAtStart?: boolean
+  /** Rejects if the database cannot be trusted. What does not read from it is opened meanwhile. */
+  databaseIsSound?: Promise<void>
 }
 
 /**
@@ -65,10 +69,19 @@ export async function openDeps(
   const size = config.DATABASE_POOL_SIZE ?? availableParallelism() + 2
   const api = openMeasuredPool(apiUrl, { ...common, size }, { name: 'api', metrics })
   const system = openMeasuredPool(systemUrl, { ...common, size }, { name: 'system', metrics })
+  const connect = (pool: Pool) =>
+    openConnections(pool, size).catch(async (error) => {
+      await settings.databaseIsSound // its error names the setting
+      log.warn(
+        { error: describeError(error) },
+        'not all connections to Postgres could be opened at the start',
+      )
+    })
   const [passwords, engine] = await Promise.all([
     createMeasuredHasher(metrics, hashing),
     settings.engine ?? openEngine(config),
-    ...(connectsAtStart ? [api, system].map((pool) => openConnections(pool, size, log)) : []),
+    settings.databaseIsSound,
+    ...(connectsAtStart ? [api, system].map(connect) : []),
   ])
   lowerHashThreadPriority()
   const readUrl = config.DATABASE_READ_URL

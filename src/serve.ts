@@ -29,7 +29,7 @@ export interface Serving {
 
 interface Surroundings {
   listQueues?: () => Promise<Queue[]>
-  beforeListening?: () => void
+  afterListening?: (server: Server) => void
 }
 
 // With this header size a target that is too long reaches the service, which answers 414 instead of Node's 431. The
@@ -38,12 +38,12 @@ const limits = { maxHeaderSize: 65_536, requireHostHeader: false }
 const defaultPort = 3000
 
 /**
- * Opens everything, then calls `beforeListening`, then listens. Pass `listQueues` when the process also runs the actors.
+ * Opens everything, then listens, then calls `afterListening`. Pass `listQueues` when the process also runs the actors.
  */
 export async function serveApi(
   config: Config,
   log: Logger,
-  { listQueues, beforeListening, ...parts }: Parts & Surroundings = {},
+  { listQueues, afterListening, ...parts }: Parts & Surroundings = {},
 ): Promise<Serving> {
   let url = ''
   const publicUrl = () => config.PUBLIC_URL ?? url
@@ -58,8 +58,8 @@ export async function serveApi(
     server.keepAliveTimeout = 65_000
     server.headersTimeout = 66_000
     server.requestTimeout = 30_000
-    beforeListening?.()
     url = await listen(server, config)
+    afterListening?.(server)
     deps.metrics.source('readiness', readySample(readiness))
     const management = await openManagementPort(config, {
       ...deps,

@@ -71,7 +71,7 @@ export async function openWorkerDeps(
   const requireTls = config.SMTP_REQUIRE_TLS
   const mail = openMailTransport({ smtpUrl, requireTls, from, capture: worker }, metrics)
   const own = lazyService(config, log, clock)
-  let shared: Service | undefined
+  let shared: Promise<Service> | undefined
   const service = serving
     ? async () => {
         shared ??= serviceOf(serving())

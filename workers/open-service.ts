@@ -1,10 +1,7 @@
 import type { Logger } from 'pino'
-import { listRoutes } from '../src/app.ts'
 import type { ApprovalDeps } from '../src/authorization/approvals/request-approval.ts'
 import type { Config } from '../src/config.ts'
 import type { Deps } from '../src/deps.ts'
-import { authContextLoader, requesterLoader } from '../src/identity/sessions/load-auth-context.ts'
-import { openDeps } from '../src/open-deps.ts'
 import type { Route } from '../src/platform/http/route.ts'
 import type { StoredDeps } from '../src/platform/http/stored-call.ts'
 import { createMetrics } from '../src/platform/metrics/metrics.ts'
@@ -13,8 +10,10 @@ import { version } from '../src/version.ts'
 /** The service inside a worker process: what carries out calls of the API without HTTP. */
 export type Service = StoredDeps & ApprovalDeps & { routes: readonly Route[] }
 
-/** Makes the service of a process from what the API has opened. */
-export function serviceOf(deps: Deps): Service {
+/** Makes the service of a process from what the API has opened. It loads the API, which is half of a worker's modules. */
+export async function serviceOf(deps: Deps): Promise<Service> {
+  const { listRoutes } = await import('../src/app.ts')
+  const { authContextLoader, requesterLoader } = await import('../src/identity/sessions/load-auth-context.ts')
   const routes = listRoutes(deps, { ready: async () => undefined, drain: () => undefined })
   return { ...deps, routes, loadAuthContext: authContextLoader(deps), loadRequester: requesterLoader(deps) }
 }
@@ -24,12 +23,16 @@ export function serviceOf(deps: Deps): Service {
  * DATABASE_SYSTEM_URL.
  */
 export function lazyService(config: Config, log: Logger, clock: () => number) {
-  let opening: ReturnType<typeof openDeps> | undefined
+  let opening: Promise<Deps & { close(): Promise<void> }> | undefined
   let made: Promise<Service> | undefined
-  const open = () => {
+  const openApi = async () => {
+    const { openDeps } = await import('../src/open-deps.ts')
     const publicUrl = () => config.PUBLIC_URL ?? ''
     // Its pools have the names of the API's, so its metrics are apart from those of the process.
-    opening = openDeps({ config, log, publicUrl, clock, metrics: createMetrics(version) })
+    return openDeps({ config, log, publicUrl, clock, metrics: createMetrics(version) })
+  }
+  const open = () => {
+    opening = openApi()
     return opening.then(serviceOf)
   }
   return {

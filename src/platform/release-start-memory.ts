@@ -1,9 +1,26 @@
+import type { Server } from 'node:http'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
+/** ms without a request */
+const idleFor = 1_000
+
+/**
+ * Calls {@link releaseStartMemory} when no request has come to `server` for a second. A process that always has requests
+ * uses that memory, and must not stop for it.
+ */
+export function releaseStartMemoryWhenIdle(server: Server): void {
+  const timer = setTimeout(() => {
+    server.off('request', later)
+    releaseStartMemory()
+  }, idleFor).unref()
+  const later = () => timer.refresh()
+  server.on('request', later)
+}
+
 /**
  * Gives the memory that only the start needed back to the operating system: about 50 MB. Takes about 0.15 s, in which
- * nothing else runs, so call it before the process takes requests.
+ * nothing else runs.
  */
 export function releaseStartMemory(): void {
   const freed = Array.from({ length: 3 }, () => Buffer.allocUnsafeSlow(untouched))

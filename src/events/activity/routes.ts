@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { type Route, route } from '../../platform/http/route.ts'
 import { type ActivityDay, countActivity } from './store.ts'
 
+/** The description of `complete` names it too. */
 const limit = 20_000
 
 const activity = z
@@ -19,7 +20,8 @@ const activity = z
       )
       .meta({ description: 'The last seven days of the time zone of the tenant, the oldest first' }),
     complete: z.boolean().meta({
-      description: `false: there was more than the ${limit.toLocaleString('en')} newest events, denials or members that were counted`,
+      description:
+        'false: there was more than the 20,000 newest events, denials or members that were counted',
     }),
   })
   .meta({ id: 'Activity' })

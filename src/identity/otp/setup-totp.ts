@@ -1,4 +1,3 @@
-import { toString as drawQr } from 'qrcode'
 import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { makeTotpSecret, provisioningUri } from '../../platform/crypto/totp.ts'
@@ -41,6 +40,7 @@ export async function setUpTotp(
     return findDevice(tx, userId, id)
   })
   if (!device) throw new Error('The new device cannot be read back')
+  const { toString: drawQr } = await import('qrcode') // loaded at its first use, for a quick start
   const uri = provisioningUri(config.OTP_TOTP_ISSUER_NAME, auth.user.email, secret)
   return { device, secret, provisioning_uri: uri, qr_svg: await drawQr(uri, { type: 'svg' }) }
 }

@@ -80,16 +80,20 @@ export async function openAccessEngine(
   if (!isDeepStrictEqual(bundle.data, { catalogue: catalogue() })) {
     throw new Error('The policy bundle has other actions than the code. Build it again: npm run policies')
   }
-  return engineWith(bundle, (instance) => assertGolden(folder, instance, installed !== undefined))
+  const instantiate = compileModule(bundle)
+  const instance = instantiate()
+  await assertGolden(folder, instance, installed !== undefined)
+  return engineWith(bundle, instantiate, instance)
 }
 
 /** An engine with the bundle of another one, which has verified it. */
-export const engineOf = (verified: Bundle): AccessEngine => engineWith(verified, () => undefined)
+export const engineOf = (verified: Bundle): AccessEngine => engineWith(verified, compileModule(verified))
 
-function engineWith(bundle: Bundle, verify: (instance: PolicyInstance) => void): AccessEngine {
-  const instantiate = compileModule(bundle)
-  const instance = instantiate()
-  verify(instance)
+function engineWith(
+  bundle: Bundle,
+  instantiate: () => PolicyInstance,
+  instance = instantiate(),
+): AccessEngine {
   const run = evaluationRunner(instantiate, instance)
   const laneOf = (options: PoolOptions): Lane => {
     const engine = { run, installed: bundle.installed, pool: createModulePool(options) }
