@@ -7,7 +7,7 @@ import { createKeyedSemaphore } from '../../platform/keyed-semaphore.ts'
 import { type AskThread, reusedThread } from '../../platform/run-thread.ts'
 import type { Bundle } from '../../policy-engine/evaluate/bundle.ts'
 import type { Effect } from '../../policy-engine/evaluate/decision.ts'
-import { type DecisionRow, listNewest } from '../decisions/store.ts'
+import { listNewest, type RecordedQuestion } from '../decisions/store.ts'
 import { draftPolicy } from './policy-body.ts'
 import { promotionToken } from './promote-policy.ts'
 import { type Replay, replayDecisions } from './replay.ts'
@@ -70,7 +70,7 @@ export async function previewPolicy(
   }
 }
 
-const flipOf = (row: DecisionRow, after: Effect): Flip => ({
+const flipOf = (row: RecordedQuestion, after: Effect): Flip => ({
   decision_id: row.id,
   action: row.action,
   subject: { id: row.subject_id, email: row.subject_email },

@@ -1,14 +1,14 @@
 import type { DecisionPace } from '../../platform/decision-budget.ts'
 import type { Effect } from '../../policy-engine/evaluate/decision.ts'
 import type { Lane } from '../../policy-engine/evaluate/engine.ts'
-import { queryFrom } from '../decisions/facts.ts'
-import type { DecisionRow } from '../decisions/store.ts'
+import { type Facts, queryFrom } from '../decisions/facts.ts'
+import type { RecordedQuestion } from '../decisions/store.ts'
 import { slicePolicies } from './slice-policies.ts'
 import type { TenantPolicies } from './store.ts'
 
 /** Recorded decisions to decide again with other policies. */
 export interface Replay extends TenantPolicies {
-  rows: readonly Pick<DecisionRow, 'resource_type' | 'action' | 'at' | 'request_id' | 'facts'>[]
+  rows: readonly Pick<RecordedQuestion, 'resource_type' | 'action' | 'at' | 'request_id' | 'facts'>[]
 }
 
 /** The new effects in the order of the rows; null if the policies read an attribute that was not recorded. */
@@ -21,7 +21,8 @@ export async function replayDecisions(
   const effects: (Effect | null)[] = []
   for (const row of rows) {
     await pace?.next()
-    const query = queryFrom(row, sliced.slice(row.resource_type, row.action, row.at))
+    const facts = JSON.parse(row.facts) as Facts
+    const query = queryFrom({ ...row, facts }, sliced.slice(row.resource_type, row.action, row.at))
     effects.push(query && access.decide(query).effect)
   }
   return effects

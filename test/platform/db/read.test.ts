@@ -267,7 +267,12 @@ t.test(
   async (t) => {
     const pool = open(1)
     const sent: number[] = []
-    const count = (statements: unknown) => sent.push((statements as unknown[]).length)
+    // A service that another file started sends statements of its own.
+    const count = (message: unknown) => {
+      const statements = message as { text: string }[]
+      if (statements.some(({ text }) => /from roles$|select name from tenants/.test(text.trim())))
+        sent.push(statements.length)
+    }
     flushes.subscribe(count)
     const [roles, tenants] = await readInTenant({ api: pool }, a, (read) =>
       Promise.all([
