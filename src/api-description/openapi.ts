@@ -6,7 +6,7 @@ import {
   type ZodOpenApiOverrideContext,
 } from 'zod-openapi'
 import { operationId } from '../platform/http/operation-id.ts'
-import { isRepeatable } from '../platform/http/repeatable-call.ts'
+import { idempotencyKeyForm, isRepeatable } from '../platform/http/repeatable-call.ts'
 import type { Route } from '../platform/http/route.ts'
 import { isStorable } from '../platform/http/stored-call.ts'
 import { actions } from '../policy-engine/catalogue/actions.ts'
@@ -143,8 +143,9 @@ const ifMatch = z.object({
 })
 
 const approvalRequest = z.object({
-  'Approval-Request': z.uuid().optional().meta({
-    description: 'The id of the approved request for exactly this call, if a policy asks for an approval',
+  'Approval-Request': z.guid().optional().meta({
+    description:
+      'The id of the approved request for exactly this call, if a policy asks for an approval. An empty header is 400',
   }),
 })
 
@@ -158,8 +159,7 @@ const prefer = z.object({
 const idempotencyKey = z.object({
   'Idempotency-Key': z
     .string()
-    .min(1)
-    .max(255)
+    .regex(idempotencyKeyForm)
     .optional()
     .meta({
       description:

@@ -304,6 +304,27 @@ t.test('the document and the router have the same routes', async (t) => {
   }
 })
 
+t.test(
+  'the document describes the forms of permissions, actions, roles and keys of repeatable calls',
+  async (t) => {
+    const { body: document } = await service.call('GET', '/openapi.json')
+    const post = (path: string) => document.paths[`/api/v1/${path}/`].post
+    const fields = (path: string) => {
+      const { schema } = post(path).requestBody.content['application/json']
+      return (schema.$ref ? document.components.schemas[schema.$ref.split('/').at(-1)] : schema).properties
+    }
+    const key = post('tenants').parameters.find(({ name }: { name: string }) => name === 'Idempotency-Key')
+    t.equal(new RegExp(key.schema.pattern).test('a key'), false)
+    t.equal(new RegExp(fields('users/me/keys').scopes.items.pattern).test('Document'), false)
+    const action = new RegExp(fields('policies').actions.items.pattern)
+    t.same(
+      ['*', 'a:*', 'a:b', 'A:b', 'a'].map((name) => action.test(name)),
+      [true, true, true, false, false],
+    )
+    t.match(fields('service-accounts'), { role: { minLength: 1 }, roles: { minItems: 1, maxItems: 32 } })
+  },
+)
+
 t.test('an answer with a token or code is no-store, and no other answer is public', async (t) => {
   const pair = await service.call('POST', '/api/v1/auth/login/', {
     body: { email: ada.email, password: ada.password },

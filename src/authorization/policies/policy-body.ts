@@ -5,6 +5,7 @@ import {
   serviceResources,
 } from '../../policy-engine/catalogue/actions.ts'
 import { policyEffects } from '../../policy-engine/compile/policy-document.ts'
+import { permissionForm } from '../../tenancy/roles/permissions.ts'
 import type { PolicyRow, Rules } from './store.ts'
 
 const actionName = z
@@ -18,6 +19,7 @@ const actionName = z
       : 'An action is resource:verb, resource:* or *, in lower case.'
     context.addIssue({ code: 'custom', message })
   })
+  .meta({ pattern: `^\\*$|${permissionForm.source}` })
 
 const verbsOf = (resource: string) =>
   Object.keys(catalogue)

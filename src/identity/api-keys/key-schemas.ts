@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
-import { permission } from '../../tenancy/roles/permissions.ts'
+import { permission, permissionForm } from '../../tenancy/roles/permissions.ts'
 import { nameOf } from '../../tenancy/service-accounts/account-schemas.ts'
 import { repeatedPassword } from '../otp/bodies.ts'
 import { prefixOf } from './key-text.ts'
@@ -70,7 +70,13 @@ export const newKey = z.object({
     .meta({
       description:
         'Limits the key to these permissions, `resource:verb` or `resource:*`; null: all of its holder',
-      override: { type: ['array', 'null'], items: { type: 'string' }, example: ['document:read'] },
+      override: {
+        type: ['array', 'null'],
+        items: { type: 'string', pattern: permissionForm.source },
+        minItems: 1,
+        maxItems: 100,
+        example: ['document:read'],
+      },
     }),
   current_password: repeatedPassword,
 })

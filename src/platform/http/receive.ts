@@ -102,11 +102,17 @@ const prefersAsync = (http: Context): boolean =>
     .split(',')
     .some((preference) => /^\s*respond-async\s*(;|=|$)/i.test(preference))
 
-/** Reads `Approval-Request` for actions that can require an approval. Throws 400 when it is not an id. */
+/**
+ * The id in `Approval-Request`, in lower case, for actions that can require an approval. Null without the header. Throws
+ * 400 for anything else: an empty header or a no-break space around the id is a mistake of the client.
+ */
 function namedApproval(http: Context, { action }: Route): string | null {
-  if (action === 'public' || !actions[action].gate) return null
-  const text = http.get('approval-request').trim().toLowerCase()
-  if (text === '') return null
-  if (isUuid(text)) return text
-  throw invalidField('Approval-Request', 'Give the id of one approval request.')
+  const header = http.req.headers['approval-request']
+  if (header === undefined || action === 'public' || !actions[action].gate) return null
+  const id = String(header).toLowerCase()
+  if (isUuid(id)) return id
+  throw invalidField(
+    'Approval-Request',
+    'Give the id of one approval request, or leave the header out if you have none.',
+  )
 }

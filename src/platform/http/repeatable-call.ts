@@ -25,13 +25,14 @@ export interface RepeatableCall {
 export const isRepeatable = ({ method, status, kind }: Pick<Route, 'method' | 'status' | 'kind'>): boolean =>
   method === 'POST' && status === 201 && kind === 'change'
 
-const form = /^[\x21-\x7e]{1,255}$/
+/** The form of an `Idempotency-Key`. */
+export const idempotencyKeyForm = /^[\x21-\x7e]{1,255}$/
 
 /** The `Idempotency-Key` of a request to a repeatable route. Null without one. Throws 400 for one of another form. */
 export function idempotencyKey(http: Context, route: Route): string | null {
   const key = http.req.headers['idempotency-key']
   if (key === undefined || !isRepeatable(route)) return null
-  if (typeof key === 'string' && form.test(key)) return key
+  if (typeof key === 'string' && idempotencyKeyForm.test(key)) return key
   throw invalidField(
     'Idempotency-Key',
     'Give 1 to 255 visible ASCII characters, for example a random UUID, and a new one for each call.',

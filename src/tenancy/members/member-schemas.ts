@@ -104,8 +104,14 @@ const fields = {
 }
 
 export const documentedFields = {
-  roles: { type: 'array', items: { type: 'string' }, description: 'Names or ids' },
-  role: { type: 'string', description: 'One role, instead of `roles`' },
+  roles: {
+    type: 'array',
+    items: { type: 'string', minLength: 1, maxLength: 128 },
+    minItems: 1,
+    maxItems: 32,
+    description: 'Names or ids',
+  },
+  role: { type: 'string', minLength: 1, maxLength: 128, description: 'One role, instead of `roles`' },
   department_id: { type: ['string', 'null'], format: 'uuid' },
   manager_id: { type: ['string', 'null'], format: 'uuid', description: 'The user id of another member' },
   attributes: { type: 'object', additionalProperties: true },

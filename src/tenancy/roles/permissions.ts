@@ -9,11 +9,13 @@ const grantableResources = new Set([...grantable].map((name) => name.split(':')[
 export const hasServiceResource = (permission: string): boolean =>
   serviceResources.has(permission.split(':')[0])
 
-const form = /^[a-z][a-z0-9_.-]{0,62}:([a-z][a-z0-9_.-]{0,62}|\*)$/
+/** The form of a permission. */
+export const permissionForm = /^[a-z][a-z0-9_.-]{0,62}:([a-z][a-z0-9_.-]{0,62}|\*)$/
 
 /** What is wrong with a permission, as a sentence, or null. */
 function faultOf(permission: string): string | null {
-  if (!form.test(permission)) return 'A permission has the form resource:verb or resource:*, in lower case.'
+  if (!permissionForm.test(permission))
+    return 'A permission has the form resource:verb or resource:*, in lower case.'
   if (!hasServiceResource(permission)) return null
   const [resource, verb] = permission.split(':')
   const known = verb === '*' ? grantableResources.has(resource!) : grantable.has(permission)
@@ -34,7 +36,7 @@ export const permissionList = z
   .meta({
     override: {
       type: 'array',
-      items: { type: 'string', pattern: form.source },
+      items: { type: 'string', pattern: permissionForm.source },
       example: ['member:list', 'document:read', 'report:*'],
     },
   })
