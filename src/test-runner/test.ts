@@ -63,7 +63,7 @@ async function test(): Promise<number> {
     options: {
       all: { type: 'boolean', default: false },
       distributed: { type: 'boolean', default: false },
-      jobs: { type: 'string', default: '3' },
+      jobs: { type: 'string', default: '4' },
     },
   })
   if (!/^[1-9]\d?$/.test(values.jobs)) throw new Error('--jobs must be a whole number from 1 to 99')
