@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { resolveOpa } from '../../src/policy-toolchain/opa.ts'
 import { eventsOf, openDatabase } from '../helpers/event-log.ts'
@@ -263,15 +264,16 @@ t.test('a module that is killed pauses alone', { skip }, async (t) => {
     action: { name: 'ship:steer' },
     resource: { type: 'ship', id: '1', properties: { tonnage: 1, name: 'x' } },
   }
-  const { body } = await owner.post('/access/v1/evaluations', {
-    subject,
-    evaluations: [...evaluations, steered],
-  })
-  t.same(
-    body.evaluations.map(({ decision }: { decision: boolean }) => decision),
-    [false, false, true],
-    'killed, paused, and the other one runs',
-  )
+  const expected = [false, false, true]
+  let decisions: boolean[] = []
+  // A busy machine can leave a module without CPU time: it is late then, but not killed for it.
+  for (let tries = 0; tries < 10 && !isDeepStrictEqual(decisions, expected); tries++) {
+    const asked = { subject, evaluations: [...evaluations, steered] }
+    const { body } = await owner.post('/access/v1/evaluations', asked)
+    decisions = body.evaluations.map(({ decision }: { decision: boolean }) => decision)
+    await sleep(200)
+  }
+  t.same(decisions, expected, 'killed, paused, and the other one runs')
 })
 
 t.test('a large preview runs the module of a draft in its thread', { skip }, async (t) => {
