@@ -8,6 +8,7 @@ import { createWorkerReadiness, readySample } from '../src/platform/http/health.
 import { PortTaken } from '../src/platform/http/listen.ts'
 import { createLogger } from '../src/platform/log.ts'
 import { releaseStartMemory } from '../src/platform/release-start-memory.ts'
+import { lowerThreadPriority } from '../src/platform/thread-priority.ts'
 import { beginTracing } from '../src/platform/tracing/begin-tracing.ts'
 import { version } from '../src/version.ts'
 import { startActors, UnknownActor } from './actors.ts'
@@ -19,6 +20,7 @@ type Running = Awaited<ReturnType<typeof startActors>>
 
 /** Starts the actors named on the command line, or all, and runs until SIGTERM or SIGINT. */
 async function main(names: string[]): Promise<void> {
+  lowerThreadPriority() // requests to an API on the same machine come first
   const config = readConfig(undefined, ['worker'])
   const log = createLogger(config.LOG_LEVEL, config.production, config.tracing)
   await assertAnswers({ DATABASE_WORKER_URL: config.DATABASE_WORKER_URL })
