@@ -4,10 +4,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { pino } from 'pino'
 import t from 'tap'
+import { padDuration } from '../../../src/identity/rate-limits/pad-duration.ts'
 import { createKeyedSemaphore } from '../../../src/platform/keyed-semaphore.ts'
 import { useProductionTimeouts } from '../../helpers/database.ts'
 import { cheapHashing, startService } from '../../helpers/service.ts'
 import { look } from '../../tenancy/staff.ts'
+
+t.test('a padded answer never comes early, so that its time shows nothing of the work', async (t) => {
+  for (let n = 0; n < 20; n++) {
+    const begun = performance.now()
+    await padDuration(5, async () => undefined)
+    t.ok(performance.now() - begun >= 5)
+  }
+})
 
 useProductionTimeouts(t)
 const logged: string[] = []
