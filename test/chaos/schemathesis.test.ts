@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -21,26 +21,42 @@ const skip = program ? false : 'no schemathesis: pip install schemathesis'
 /** Paths that end the session or the tenant of the run. */
 const harmful =
   '/(logout|logout-all|suspend|archive|revoke|password/change|switch-tenant)/$|^/api/v1/users/me/$|^/api/v1/tenants/\\{id\\}/$|/sessions/'
-const checks =
-  'not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance'
+// Not `positive_data_acceptance`: a cursor, a code, the token of a link or the id of a department that fits its schema is
+// still refused if it does not exist, and Schemathesis makes up most of them.
+const checks = [
+  'not_a_server_error',
+  'status_code_conformance',
+  'content_type_conformance',
+  'response_schema_conformance',
+  'negative_data_rejection',
+]
+/** The service refuses an address or a body that is too long before it reads what is in it. Schemathesis expects 400 for it. */
+const settings = `[checks.negative_data_rejection]
+expected-statuses = ["400", "401", "403", "404", "405", "406", "409", "413", "414", "415", "422", "429"]
+`
 
-t.test('answers are as /openapi.json says, and never 5xx', { skip }, async (t) => {
-  const service = await startService(t, { workers: false, env: { RATE_LIMIT_ENABLED: 'false' } })
-  const { owner } = await furnish(service)
-  const folder = await mkdtemp(join(tmpdir(), 'schemathesis-'))
-  t.teardown(() => rm(folder, { recursive: true, force: true }))
-  const options = Object.entries({
-    header: `Authorization: Bearer ${owner.access}`,
-    'exclude-path-regex': harmful,
-    checks,
-    phases: 'examples,fuzzing',
-    'max-examples': '4',
-    'max-time': '240',
-    seed: '20261122',
-  }).map(([name, value]) => `--${name}=${value}`)
-  const args = ['run', `${service.url}/openapi.json`, ...options, '--continue-on-failure', '--no-color']
-  const child = spawn(program!, args, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] })
-  const [printed, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')])
-  t.comment(...(printed.match(/Tested: \d+|\d+ generated/g) ?? []))
-  t.equal(code, 0, /= FAILURES =.{0,6000}/s.exec(printed)?.[0] ?? printed.slice(-6_000))
-})
+t.test(
+  'answers are as /openapi.json says and never 5xx, and what it forbids is refused',
+  { skip },
+  async (t) => {
+    const service = await startService(t, { workers: false, env: { RATE_LIMIT_ENABLED: 'false' } })
+    const { owner } = await furnish(service)
+    const folder = await mkdtemp(join(tmpdir(), 'schemathesis-'))
+    t.teardown(() => rm(folder, { recursive: true, force: true }))
+    await writeFile(join(folder, 'schemathesis.toml'), settings)
+    const options = Object.entries({
+      header: `Authorization: Bearer ${owner.access}`,
+      'exclude-path-regex': harmful,
+      checks: checks.join(','),
+      phases: 'examples,coverage,fuzzing',
+      'max-examples': '4',
+      'max-time': '300',
+      seed: '20261122',
+    }).map(([name, value]) => `--${name}=${value}`)
+    const args = ['run', `${service.url}/openapi.json`, ...options, '--continue-on-failure', '--no-color']
+    const child = spawn(program!, args, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] })
+    const [printed, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')])
+    t.comment(...(printed.match(/Tested: \d+|\d+ generated/g) ?? []))
+    t.equal(code, 0, /= FAILURES =.{0,6000}/s.exec(printed)?.[0] ?? printed.slice(-6_000))
+  },
+)
