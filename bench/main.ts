@@ -122,11 +122,21 @@ const measure: Record<Part, (chosen: Suite[]) => Promise<Measured>> = {
   single: () =>
     withStage(async (stage) => {
       const rows: Record<string, string | number>[] = []
-      for (const name of ['me', 'members', 'refresh', 'switch', 'evaluation', 'login']) {
-        const suite = suites.find((suite) => suite.name === name)!
-        rows.push({ request: name, ...(await measureSingle(stage, suite, Math.min(seconds, 3))) })
+      const measure = (name: string | undefined) => {
+        const suite = suites.find((suite) => suite.name === name)
+        return suite && measureSingle(stage, suite, Math.min(seconds, 3))
       }
-      return section('One request at a time', `ms, one client.\n\n${table(rows)}`, rows)
+      for (const name of ['me', 'members', 'refresh', 'switch', 'login']) {
+        const { over } = suites.find((suite) => suite.name === name)!
+        const [least, own] = [await measure(over), await measure(name)]
+        const ratio = rounded(own!.p50 / least!.p50)
+        rows.push({ request: name, ...own, 'p50 of': least!.p50, ratio, of: over! })
+      }
+      const evaluation = await measure('evaluation')
+      rows.push({ request: 'evaluation', ...evaluation, 'p50 of': '', ratio: '', of: '' })
+      const about =
+        'ms, one client. `ratio` is of the medians: of the request and of what it is compared with.'
+      return section('One request at a time', `${about}\n\n${table(rows)}`, rows)
     }),
   start: () =>
     withStage(async (stage) => {
