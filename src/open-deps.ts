@@ -28,7 +28,6 @@ import { openMeasuredPool } from './platform/db/measure-pool.ts'
 import { openConnections } from './platform/db/open-connections.ts'
 import type { Pool } from './platform/db/pool.ts'
 import { budgetEngine, decisionPace } from './platform/decision-budget.ts'
-import { describeError } from './platform/describe-error.ts'
 import { createKeyedSemaphore } from './platform/keyed-semaphore.ts'
 import { measureEngine, measureLog, measurePolicies } from './platform/metrics/measure-decisions.ts'
 import { createMetrics, type Metrics } from './platform/metrics/metrics.ts'
@@ -46,7 +45,7 @@ export interface Parts {
   hashing?: HashLimits
   /** Whether to open the connections to Postgres at once. A balancer sends a process all its traffic as soon as it is ready. */
   connectsAtStart?: boolean
-  /** Rejects if the database cannot be trusted. What does not read from it is opened meanwhile. */
+  /** Rejects if the database cannot be trusted. Meanwhile the policies are checked. */
   databaseIsSound?: Promise<void>
 }
 
@@ -69,14 +68,11 @@ export async function openDeps(
   const size = config.DATABASE_POOL_SIZE ?? availableParallelism() + 2
   const api = openMeasuredPool(apiUrl, { ...common, size }, { name: 'api', metrics })
   const system = openMeasuredPool(systemUrl, { ...common, size }, { name: 'system', metrics })
-  const connect = (pool: Pool) =>
-    openConnections(pool, size).catch(async (error) => {
-      await settings.databaseIsSound // its error names the setting
-      log.warn(
-        { error: describeError(error) },
-        'not all connections to Postgres could be opened at the start',
-      )
-    })
+  // The checks of the database need connections, too: where there are few, they come first.
+  const connect = async (pool: Pool) => {
+    await settings.databaseIsSound
+    await openConnections(pool, size, log)
+  }
   const [passwords, engine] = await Promise.all([
     createMeasuredHasher(metrics, hashing),
     settings.engine ?? openEngine(config),

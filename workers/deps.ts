@@ -74,7 +74,10 @@ export async function openWorkerDeps(
   let shared: Promise<Service> | undefined
   const service = serving
     ? async () => {
-        shared ??= serviceOf(serving())
+        shared ??= serviceOf(serving()).catch((error) => {
+          shared = undefined
+          throw error
+        })
         return shared
       }
     : own.service

@@ -31,9 +31,12 @@ export function lazyService(config: Config, log: Logger, clock: () => number) {
     // Its pools have the names of the API's, so its metrics are apart from those of the process.
     return openDeps({ config, log, publicUrl, clock, metrics: createMetrics(version) })
   }
-  const open = () => {
-    opening = openApi()
-    return opening.then(serviceOf)
+  const open = async () => {
+    opening ??= openApi().catch((error) => {
+      opening = undefined
+      throw error
+    })
+    return serviceOf(await opening)
   }
   return {
     service(): Promise<Service> {

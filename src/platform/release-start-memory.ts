@@ -1,20 +1,23 @@
-import type { Server } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 /** ms without a request */
 const idleFor = 1_000
+const healthChecks = new Set(['/healthz', '/readyz'])
 
 /**
- * Calls {@link releaseStartMemory} when no request has come to `server` for a second. A process that always has requests
- * uses that memory, and must not stop for it.
+ * Calls {@link releaseStartMemory} when no request but health checks has come to `server` for a second. A process that
+ * always has requests uses that memory, and must not stop for it.
  */
 export function releaseStartMemoryWhenIdle(server: Server): void {
   const timer = setTimeout(() => {
     server.off('request', later)
     releaseStartMemory()
   }, idleFor).unref()
-  const later = () => timer.refresh()
+  const later = ({ url = '' }: IncomingMessage) => {
+    if (!healthChecks.has(url)) timer.refresh()
+  }
   server.on('request', later)
 }
 

@@ -11,7 +11,7 @@ import type { Attack, Stage, Tally } from './attack.ts'
 const allowed = 0.05
 
 // The whole run has to show that the area is nearer: its 95 % interval has to lie inside. 1,400 pairs make the interval
-// 0.043 wide, so that a service that reveals nothing passes 99 of 100 runs.
+// 0.043 wide, so that an area of a service that reveals nothing passes 99 of 100 times.
 const pairs = { ci: 60, quick: 200, whole: 1_400 } as const
 
 /** 97.5 % of a normal distribution lie below this many standard errors. */
