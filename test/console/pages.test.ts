@@ -101,7 +101,7 @@ t.test('an owner', { skip }, async (t) => {
       t.equal(await page.getByLabel('First name').inputValue(), 'Grace')
       await page.unroute('**/console/api/**')
       await page.route('**/console/api/users/me/', async (route) => {
-        await page.getByRole('progressbar').waitFor({ state: 'attached' })
+        await page.getByRole('main').getByRole('progressbar').waitFor({ state: 'attached' })
         await route.continue()
       })
       await page.getByRole('button', { name: 'Save' }).click()

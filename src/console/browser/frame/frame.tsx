@@ -20,7 +20,6 @@ export function Frame() {
     <>
       <Pages key={`${here.id} ${id}`} />
       <Toasts />
-      <Progress />
     </>
   )
 }
@@ -54,6 +53,7 @@ function Pages() {
       </Dialog.Root>
       <Confirmations />
       <main className="sheet" id="content" tabIndex={-1}>
+        <Progress />
         <ActingBanner />
         <Outlet />
       </main>
