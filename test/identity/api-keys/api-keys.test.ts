@@ -1,3 +1,5 @@
+// own process: it counts the statements of the whole process
+
 import { crc32 } from 'node:zlib'
 import t from 'tap'
 import { makeKey, readKey } from '../../../src/identity/api-keys/key-text.ts'
