@@ -124,18 +124,9 @@ export function listDecisions(
 }
 
 /** What another decision of the same question needs. `facts` is JSON: reading a thousand takes 20 ms. */
-const recordedQuestion = z.object({
-  id: z.uuid(),
-  at: z.number(),
-  effect: z.enum(policyEffects),
-  action: z.string(),
-  resource_type: z.string(),
-  resource_id: z.string().nullable(),
-  subject_id: z.string(),
-  subject_email: z.string().nullable(),
-  request_id: z.string(),
-  facts: z.string(),
-})
+const recordedQuestion = decisionRow
+  .omit({ reasons: true, matched: true, shadow: true, obligations: true, policy_revision: true })
+  .extend({ facts: z.string() })
 
 export type RecordedQuestion = z.infer<typeof recordedQuestion>
 
