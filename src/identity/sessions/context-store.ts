@@ -1,6 +1,7 @@
 import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
 import type { Read } from '../../platform/db/read.ts'
+import { parameterized } from '../../platform/db/parameterized.ts'
 import { sql } from '../../platform/db/transaction.ts'
 import { systemRoles } from '../../policy-engine/catalogue/actions.ts'
 import { acr } from './store.ts'
@@ -45,8 +46,20 @@ export type AuthContextRow = z.infer<typeof authContextRow>
 type BearerKey = { userId: string; sessionId: string; tenantId: string; now: number }
 
 /** Everything that a request needs to know about its bearer, in one query (on a cluster three, sent together): session, person, tenant, membership, roles. */
-export const findAuthContext = (tx: Read, bearer: BearerKey): Promise<AuthContextRow | null> =>
-  withSession(tx, bearer, sql.fragment`ended_at is not null or expires_at <= ${moment(bearer.now)}`)
+export function findAuthContext(read: Read, { now, ...bearer }: BearerKey): Promise<AuthContextRow | null> {
+  const values = { ...bearer, seconds: String(now / 1_000) }
+  if (read.distributed) return authContextWith(read, bearer, sessionOf(values, overAt(values)))
+  return read.maybeOne(authContextStatement(values))
+}
+
+type AtSeconds = Omit<BearerKey, 'now'> & { seconds: string }
+
+const overAt = ({ seconds }: AtSeconds) =>
+  sql.fragment`ended_at is not null or expires_at <= to_timestamp(${seconds})`
+
+const authContextStatement = parameterized((bearer: AtSeconds) =>
+  contextStatement(authContextRow, bearer, { ...persons, session: sessionOf(bearer, overAt(bearer)) }),
+)
 
 /**
  * The same for the requester of a call that was stored at `storedAt`. A session that has ended by its time, or by its
@@ -55,20 +68,18 @@ export const findAuthContext = (tx: Read, bearer: BearerKey): Promise<AuthContex
 export const findRequesterContext = (
   tx: Read,
   bearer: BearerKey & { storedAt: number },
-): Promise<AuthContextRow | null> =>
-  withSession(
-    tx,
-    bearer,
-    sql.fragment`ended_at is not null and (end_reason is distinct from 'logout' or exists (
-      select 1 from users p where p.id = user_id and p.sessions_ended_at >= ${moment(bearer.storedAt)}))`,
-  )
-
-const withSession = (tx: Read, bearer: BearerKey, over: FragmentSqlToken) => {
-  const session = sql.fragment`
-    select acr, amr, auth_time, second_factor_at, created_at as begun_at, ${over} as over
-    from sessions where id = ${bearer.sessionId} and user_id = ${bearer.userId}`
-  return authContextWith(tx, bearer, session)
+): Promise<AuthContextRow | null> => {
+  const over = sql.fragment`ended_at is not null and (end_reason is distinct from 'logout' or exists (
+    select 1 from users p where p.id = user_id and p.sessions_ended_at >= ${moment(bearer.storedAt)}))`
+  return authContextWith(tx, bearer, sessionOf(bearer, over))
 }
+
+const sessionOf = (
+  { sessionId, userId }: Pick<BearerKey, 'sessionId' | 'userId'>,
+  over: FragmentSqlToken,
+) => sql.fragment`
+  select acr, amr, auth_time, second_factor_at, created_at as begun_at, ${over} as over
+  from sessions where id = ${sessionId} and user_id = ${userId}`
 
 /**
  * The same for the bearer of a temporary token. The tenant is reported as active whatever its status: owners can enter
@@ -120,14 +131,18 @@ export function readContext<Row extends z.ZodObject>(
   parts: ContextParts,
 ): Promise<z.infer<Row> | null> {
   if (read.distributed) return readContextOfCluster(read, row, bearer, parts)
+  return read.maybeOne(contextStatement(row, bearer, parts)) as Promise<z.infer<Row> | null>
+}
+
+function contextStatement<Row extends z.ZodObject>(row: Row, bearer: Member, parts: ContextParts) {
   const { users, memberColumn, session, more = sql.fragment`` } = parts
-  return read.maybeOne(sql.type(row)`
+  return sql.type(row)`
     select ${sessionColumns}, ${personColumns(bearer, parts)}, ${tenantColumns},
            (m.sessions_ended_at >= s.begun_at) is true as over_here, ${memberColumns} ${more}
     from (${session}) s join ${users} u on u.id = ${bearer.userId}
     left join ${tenantOf(bearer)}
     left join memberships m on m.tenant_id = ${bearer.tenantId} and m.tenant_id = t.id and ${memberColumn} = u.id
-    ${rolesOfMember(bearer)}`) as Promise<z.infer<Row> | null>
+    ${rolesOfMember(bearer)}`
 }
 
 const begun = z.looseObject({ begun_at: z.number().nullable() })
