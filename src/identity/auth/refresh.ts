@@ -8,7 +8,7 @@ import { listMembershipsOf, type Membership } from '../../tenancy/members/store.
 import { type Factors, findFactors } from '../otp/factor-store.ts'
 import { refreshUses } from '../rate-limits/limits.ts'
 import { enterable, isOverIn } from '../sessions/enter-tenant.ts'
-import { type FamilyRow, findFamily } from '../sessions/family-store.ts'
+import { type FamilyRow, findFamily, findRecentRotations } from '../sessions/family-store.ts'
 import {
   advanceFamily,
   type Entitled,
@@ -166,10 +166,13 @@ interface Replay {
  */
 async function judgeReplay(deps: Deps, tx: Tx, replay: Replay): Promise<Grant | ApiError> {
   const { presented, entitled, requestInfo, now } = replay
-  const family = await findFamily(tx, presented.familyId)
+  const [family, rotations] = await Promise.all([
+    findFamily(tx, presented.familyId),
+    findRecentRotations(tx, presented.familyId),
+  ])
   if (!family || family.ended) return sessionRevoked()
   const behind = family.generation - presented.generation
-  const rotatedAt = family.recent_rotations.at(-behind)
+  const rotatedAt = rotations.at(-behind)
   const inGrace =
     behind > 0 &&
     rotatedAt !== undefined &&

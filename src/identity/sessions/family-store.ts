@@ -38,7 +38,6 @@ const familyRow = z.object({
   tenant_id: z.uuid(),
   generation: z.number(),
   jti_hash: z.instanceof(Buffer),
-  recent_rotations: z.array(z.number()),
   rotated_at: z.number(),
   expires_at: z.number(),
   ended: z.boolean(),
@@ -47,12 +46,22 @@ const familyRow = z.object({
 export type FamilyRow = z.infer<typeof familyRow>
 
 const columns = sql.fragment`
-  id, session_id, user_id, tenant_id, generation, jti_hash, recent_rotations, rotated_at, expires_at,
+  id, session_id, user_id, tenant_id, generation, jti_hash, rotated_at, expires_at,
   ended_at is not null as ended`
 
 /** A chain of refresh tokens, or null. As the system role. */
 export function findFamily(tx: Tx, familyId: string): Promise<FamilyRow | null> {
   return tx.maybeOne(sql.type(familyRow)`select ${columns} from refresh_families where id = ${familyId}`)
+}
+
+const rotationTimes = z.object({ recent_rotations: z.array(z.number()) })
+
+/** When a chain advanced within the grace time, in ms since 1970, the last one at the end. As the system role. */
+export async function findRecentRotations(tx: Tx, familyId: string): Promise<readonly number[]> {
+  const times = await tx.maybeOneFirst(
+    sql.type(rotationTimes)`select recent_rotations from refresh_families where id = ${familyId}`,
+  )
+  return times ?? []
 }
 
 interface Rotation {
