@@ -3,6 +3,7 @@ import { colleague } from '../helpers/colleague.ts'
 import { crowd } from '../helpers/crowd.ts'
 import { numberedEventsOf, openDatabase } from '../helpers/event-log.ts'
 import { type Client, startService } from '../helpers/service.ts'
+import { tampered } from '../helpers/tampered.ts'
 import { certified, customer, record } from './certification.ts'
 
 const service = await startService(t, { actors: ['outbox-relay'] })
@@ -149,7 +150,7 @@ t.test('a page token works for its own question, caller and tenant only', async 
   t.match(await refused(owner, { resource: { type: 'doc', id: '2' } }), invalid, 'another question')
   t.match(await refused(owner, { context: { x: 1 } }), invalid)
   t.match(await refused(owner, { subject: user(owner.id), resource: { type: 'doc' } }, 'resource'), invalid)
-  for (const changed of [`${token}A`, `A${token.slice(1)}`, token.slice(0, -4), 'x', token.toUpperCase()])
+  for (const changed of [`${token}A`, tampered(token), token.slice(0, -4), 'x', token.toUpperCase()])
     t.match(await refused(owner, { page: { token: changed } }), invalid, 'tampered with')
   await owner.post(policies, { name: 'More', effect: 'allow', actions: ['doc:write'] })
   t.match(

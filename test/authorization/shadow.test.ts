@@ -5,6 +5,7 @@ import { buildSliceWithShadows } from '../../src/policy-engine/compile/slice.ts'
 import { colleague } from '../helpers/colleague.ts'
 import type { Client } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
+import { tampered } from '../helpers/tampered.ts'
 import { built, question } from '../policies/stage.ts'
 
 const service = await sharedService(t)
@@ -146,7 +147,7 @@ t.test('a previewed policy is promoted with one call', async (t) => {
   const token = await preview()
   t.equal((await owner.post(`${at}preview/`, { draft: trial })).body.promotion_token, null, 'not of a draft')
   t.equal((await owner.post(`${at}promote/`, {})).status, 400)
-  for (const wrong of [`${token}A`, `A${token.slice(1)}`, 'x', token.slice(0, -8)])
+  for (const wrong of [`${token}A`, tampered(token), 'x', token.slice(0, -8)])
     t.match(await promote(wrong), invalid, 'tampered with')
   t.match(await promote(token, admin), invalid, 'the preview of another person')
   t.match(await promote(token, owner, `${policies}${other.id}/`), invalid, 'of another policy')
