@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import type { Test } from 'tap'
-import { chromiumPath } from '../helpers/chromium.ts'
+import { chromiumPath, launchChromium } from '../helpers/chromium.ts'
 import type { Service } from '../helpers/service.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -14,9 +14,7 @@ const ofLook = ['color-contrast', 'target-size']
  * context, one after the other, because its cache spares each the loading and compiling of the pages.
  */
 export async function openChromium(t: Pick<Test, 'teardown'>, service: Service) {
-  // One renderer for all pages: starting one for each page, and compiling the scripts there, took a tenth of the time.
-  const args = ['--no-sandbox', '--disable-dev-shm-usage', '--renderer-process-limit=1']
-  const browser = chromiumPath ? await chromium.launch({ executablePath: chromiumPath, args }) : null
+  const browser = chromiumPath ? await launchChromium() : null
   const newContext = async (width = 1280) =>
     browser!.newContext({ viewport: { width, height: 800 }, reducedMotion: 'reduce' })
   const shared = browser ? await newContext() : null
