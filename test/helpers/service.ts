@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Test } from 'tap'
 import { listRoutes } from '../../src/app.ts'
-import { readConfig } from '../../src/config.ts'
+import { type Config, readConfig } from '../../src/config.ts'
 import type { Deps } from '../../src/deps.ts'
 import { openEngine } from '../../src/open-engine.ts'
 import type { HashLimits } from '../../src/platform/crypto/passwords.ts'
@@ -84,6 +84,10 @@ const sharedEngine = () => {
   return engine
 }
 
+/** The policy engine of a service with these settings. */
+export const engineFor = (config: Config): Promise<AccessEngine> =>
+  config.POLICIES_DIR ? openEngine(config) : sharedEngine()
+
 /** The actors that send mail. A queue without its actor only collects messages. */
 const senders = ['outbox-relay', 'email']
 
@@ -132,7 +136,7 @@ export async function startService(
     clock,
     metrics,
     hashing,
-    engine: await (config.POLICIES_DIR ? openEngine(config) : sharedEngine()),
+    engine: await engineFor(config),
   })
   const workerDeps = workers
     ? await openWorkerDeps(config, log, clock, metrics, () => serving.deps)

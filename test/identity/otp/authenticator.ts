@@ -4,7 +4,14 @@ import type { Test } from 'tap'
 import { readConfig } from '../../../src/config.ts'
 import { serveApi } from '../../../src/serve.ts'
 import { distributed, preparedStatements } from '../../helpers/database.ts'
-import { type Answer, type Client, cheapHashing, type Service, tokenIn } from '../../helpers/service.ts'
+import {
+  type Answer,
+  type Client,
+  cheapHashing,
+  engineFor,
+  type Service,
+  tokenIn,
+} from '../../helpers/service.ts'
 
 /** The code that an authenticator app shows at `now` (ms), or `steps` of 30 s later. */
 export const codeAt = (secret: string, now: number, steps = 0): string =>
@@ -81,7 +88,12 @@ export async function startBeside(t: Test, service: Service, env: Record<string,
     SECRET_KEYS: keys,
     ...env,
   })
-  const serving = await serveApi(config, service.deps.log, { clock: service.now, hashing: cheapHashing })
+  const engine = await engineFor(config)
+  const serving = await serveApi(config, service.deps.log, {
+    clock: service.now,
+    hashing: cheapHashing,
+    engine,
+  })
   t.teardown(() => serving.stop())
   return serving.url
 }
