@@ -99,7 +99,10 @@ async function test(): Promise<number> {
   return conclude(lanes)
 }
 
-/** The named files, or all below `test`. The slowest come first, so that no slow file runs alone at the end. */
+/**
+ * The named files, or all below `test`. The slowest come first, so that no slow file runs alone at the end; before these,
+ * those whose time is not known, the longest first.
+ */
 async function chooseFiles(
   named: readonly string[],
   all: boolean,
@@ -111,13 +114,12 @@ async function chooseFiles(
   )
   if (wanted.length === 0)
     throw new Error('There is no such test file. Run: npm test -- <file or folder> ...')
-  wanted.sort((a, b) => (times[b] ?? Number.POSITIVE_INFINITY) - (times[a] ?? Number.POSITIVE_INFINITY))
-  return Promise.all(
-    wanted.map(async (file) => ({
-      file,
-      alone: /^\/\/ own process: /m.test(await readFile(resolve(root, file), 'utf8')),
-    })),
-  )
+  const texts = new Map<string, string>()
+  for (const file of wanted) texts.set(file, await readFile(resolve(root, file), 'utf8'))
+  const rank = (file: string) => times[file] ?? 1_000_000 + texts.get(file)!.length
+  return [...texts]
+    .sort(([a], [b]) => rank(b) - rank(a))
+    .map(([file, text]) => ({ file, alone: /^\/\/ own process: /m.test(text) }))
 }
 
 /** The named files, and the test files below named folders, as paths from the root of the checkout. */
