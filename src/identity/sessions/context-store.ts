@@ -1,7 +1,7 @@
 import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
-import type { Read } from '../../platform/db/read.ts'
 import { parameterized } from '../../platform/db/parameterized.ts'
+import type { Read } from '../../platform/db/read.ts'
 import { sql } from '../../platform/db/transaction.ts'
 import { systemRoles } from '../../policy-engine/catalogue/actions.ts'
 import { acr } from './store.ts'
