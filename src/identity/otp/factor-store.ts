@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parameterized, secondsOf } from '../../platform/db/parameterized.ts'
 import { idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import {
@@ -38,9 +39,13 @@ export type Factors = z.infer<typeof factorsRow>
  * recovery codes and codes by e-mail; and whether the address for these codes is proven. Null for an erased person.
  */
 export function findFactors(tx: Tx, userId: string, at: number): Promise<Factors | null> {
-  const now = moment(at)
+  return tx.maybeOne(factorsStatement({ userId, seconds: secondsOf(at) }))
+}
+
+const factorsStatement = parameterized(({ userId, seconds }: Record<'userId' | 'seconds', string>) => {
+  const now = sql.fragment`to_timestamp(${seconds})`
   const counts = sql.fragment`(d.counts_from is null or d.counts_from <= ${now})`
-  return tx.maybeOne(sql.type(factorsRow)`
+  return sql.type(factorsRow)`
     select d.*, p.*, (select count(*) from otp_recovery_codes where user_id = u.id) as recovery_codes,
            u.email_verified_at is not null or coalesce(u.codes_until > ${now}, false) as address_proven,
            coalesce(u.mailed_codes_count_from <= ${now}, true) as mailed_codes_count
@@ -53,8 +58,8 @@ export function findFactors(tx: Tx, userId: string, at: number): Promise<Factors
     cross join lateral (
       select count(*) > 0 as passkey, coalesce(bool_or(${counts}), false) as passkey_counts
       from passkeys d where d.user_id = u.id) p
-    where u.id = ${userId}`)
-}
+    where u.id = ${userId}`
+})
 
 /** Whether any person has a factor that turns MFA on. As the system role. */
 export function hasConfirmedDevices(tx: Tx): Promise<boolean> {

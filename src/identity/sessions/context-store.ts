@@ -1,6 +1,6 @@
 import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
-import { parameterized } from '../../platform/db/parameterized.ts'
+import { parameterized, secondsOf } from '../../platform/db/parameterized.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { sql } from '../../platform/db/transaction.ts'
 import { systemRoles } from '../../policy-engine/catalogue/actions.ts'
@@ -47,7 +47,7 @@ type BearerKey = { userId: string; sessionId: string; tenantId: string; now: num
 
 /** Everything that a request needs to know about its bearer, in one query (on a cluster three, sent together): session, person, tenant, membership, roles. */
 export function findAuthContext(read: Read, { now, ...bearer }: BearerKey): Promise<AuthContextRow | null> {
-  const values = { ...bearer, seconds: String(now / 1_000) }
+  const values = { ...bearer, seconds: secondsOf(now) }
   if (read.distributed) return authContextWith(read, bearer, sessionOf(values, overAt(values)))
   return read.maybeOne(authContextStatement(values))
 }

@@ -32,3 +32,6 @@ function writtenOnce<Name extends string, Row extends Schema>(
     throw new Error('A parameterized statement binds a value that is not one of its own')
   return { token, names: token.values as Name[] }
 }
+
+/** A time (ms since 1970) as the value of `to_timestamp(...)`. */
+export const secondsOf = (ms: number): string => String(ms / 1_000)
