@@ -7,7 +7,7 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { recordEntry } from '../../tenancy/members/store.ts'
 import { enterable, isOverIn } from '../sessions/enter-tenant.ts'
 import { findFamily } from '../sessions/family-store.ts'
-import { beginFamily, issueTokens, renewFamily, type TokenPair } from '../sessions/issue-tokens.ts'
+import { addFamily, issueTokens, renewFamily, type TokenPair } from '../sessions/issue-tokens.ts'
 import { checkSecondFactor, isChallenge, otpRequired, signChallenge } from '../sessions/second-factor.ts'
 import { findSession, lockSession } from '../sessions/store.ts'
 import { readStanding } from './refresh.ts'
@@ -49,7 +49,7 @@ export async function switchTenant(deps: Deps, caller: Caller, tenantId: string)
     const { roles } = membership
     const entitled = { sessionId, userId, email, tenantId, roles, acr, amr, authTime, expiresAt, settled }
     const renewed = family && (await renewFamily(deps, tx, family, entitled, now))
-    return renewed ?? beginFamily(deps, tx, entitled, now)
+    return renewed ?? addFamily(deps, tx, entitled, now)
   })
   if (outcome instanceof ApiError) throw outcome
   if (isChallenge(outcome)) throw otpRequired(await signChallenge(deps, outcome, now))

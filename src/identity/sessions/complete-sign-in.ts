@@ -6,7 +6,7 @@ import { listMembershipsOf, type Membership, recordEntry } from '../../tenancy/m
 import type { DeviceType } from '../otp/channels.ts'
 import { moveShown } from '../otp/factor-store.ts'
 import { enterable, isOverIn } from './enter-tenant.ts'
-import { beginFamily, type Grant } from './issue-tokens.ts'
+import { addFamily, type Grant } from './issue-tokens.ts'
 import { openSession, readSignInHistory } from './open-session.ts'
 import { demandsCountingFactor, settledByFactor } from './second-factor.ts'
 import { completePendingSession, recordFactor } from './store.ts'
@@ -95,5 +95,5 @@ async function enter(
   const { email } = auth.user
   const settled = settledByFactor(type)
   const whole = { sessionId, userId, email, tenantId, roles, acr, amr, authTime, expiresAt }
-  return beginFamily(deps, tx, { ...whole, settled }, now)
+  return addFamily(deps, tx, { ...whole, settled }, now)
 }

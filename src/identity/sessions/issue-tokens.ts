@@ -39,13 +39,9 @@ export interface Grant {
   refreshExpiresAt: number
 }
 
-// Each tenant switch begins a family. The limit keeps ending a session cheap.
-const maxFamilies = 20
-
 /**
- * Begins a chain of refresh tokens for a session in a tenant; deletes the least recently used chains beyond
- * {@link maxFamilies}. The transaction must hold the session's row (see `lockSession`), unless it inserted that row.
- * Sign the grant after the transaction has committed.
+ * Begins the first chain of refresh tokens of a session that the transaction inserted. Sign the grant after the
+ * transaction has committed.
  */
 export async function beginFamily(deps: IssueDeps, tx: Tx, entitled: Entitled, now: number): Promise<Grant> {
   const familyId = timeOrderedId(now)
@@ -61,8 +57,20 @@ export async function beginFamily(deps: IssueDeps, tx: Tx, entitled: Entitled, n
     at: now,
     expiresAt: refreshExpiresAt,
   })
-  await deleteOldestFamilies(tx, { sessionId, kept: maxFamilies })
   return { entitled, familyId, generation: 0, jti, issuedAt: now, refreshExpiresAt }
+}
+
+// Each tenant switch begins a family. The limit keeps ending a session cheap.
+const maxFamilies = 20
+
+/**
+ * Begins another chain of a session, in a tenant; deletes the least recently used chains beyond {@link maxFamilies}. The
+ * transaction must hold the session's row (see `lockSession`).
+ */
+export async function addFamily(deps: IssueDeps, tx: Tx, entitled: Entitled, now: number): Promise<Grant> {
+  const grant = await beginFamily(deps, tx, entitled, now)
+  await deleteOldestFamilies(tx, { sessionId: entitled.sessionId, kept: maxFamilies })
+  return grant
 }
 
 /**

@@ -200,7 +200,7 @@ export const sessionsMutations: readonly Mutation[] = [
     file: 'src/identity/auth/switch-tenant.ts',
     find: `if (membership instanceof ApiError) return membership
 `,
-    replace: `if (membership instanceof ApiError) return beginFamily(deps, tx, { sessionId, userId, email: session.email, tenantId, roles: [], acr: session.acr, amr: session.amr, authTime: session.auth_time, expiresAt: session.expires_at, settled: {} as never }, now)
+    replace: `if (membership instanceof ApiError) return addFamily(deps, tx, { sessionId, userId, email: session.email, tenantId, roles: [], acr: session.acr, amr: session.amr, authTime: session.auth_time, expiresAt: session.expires_at, settled: {} as never }, now)
 `,
   },
   {

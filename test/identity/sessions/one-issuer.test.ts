@@ -76,7 +76,7 @@ t.test(
       sessions('family-store'),
       sessions('issue-tokens'),
     ])
-    const callers = filesWith(/\b(beginFamily|advanceFamily|liveGrant)\(/).filter(
+    const callers = filesWith(/\b(beginFamily|addFamily|advanceFamily|liveGrant)\(/).filter(
       (name) => name !== sessions('issue-tokens'),
     )
     t.strictSame(callers.sort(), [
