@@ -12,6 +12,7 @@ export const begin = (prepared: boolean) => statementNamed('begin', 'begin', pre
 /** Ends it. */
 export const commit = (prepared: boolean) => statementNamed('commit', 'commit', prepared)
 
+const ignore = () => undefined
 const ended = () => new Error('A statement came after the end of its transaction')
 
 interface Asked {
@@ -31,6 +32,7 @@ export class Tx extends Statements {
   readonly #scope: Scope | null
   readonly #opening: readonly Statement[]
   #asked: Asked[] = []
+  readonly #behindCommit: Statement[] = []
   #waiting = 0
   #flushing: Promise<void> = Promise.resolve()
   #scheduled = false
@@ -58,6 +60,15 @@ export class Tx extends Statements {
     this.#sendLater(statementOf(token, this.#sending.prepared))
   }
 
+  /**
+   * A statement that goes out behind the commit, in the same round trip, and then is a transaction of its own. Nothing may
+   * depend on it: its error is ignored.
+   */
+  afterCommit(token: QuerySqlToken): void {
+    this.#assertOpen()
+    this.#behindCommit.push(statementOf(token, this.#sending.prepared))
+  }
+
   /** Sets `app.<name>` to an id until the transaction ends, in a form that Citus sends to its nodes. As {@link later}. */
   setLater(name: string, id: string): void {
     this.#sendLater(setLocal(name, id))
@@ -65,7 +76,6 @@ export class Tx extends Statements {
 
   #sendLater(statement: Statement): void {
     this.#assertOpen()
-    const ignore = () => undefined
     this.#asked.push({ statement, resolve: ignore, reject: ignore })
   }
 
@@ -129,10 +139,11 @@ export class Tx extends Statements {
         tag = answer.tag
       },
     }
-    const failure = await this.#send([...this.#asked, end])
+    const behind = this.#behindCommit.map((statement) => ({ statement, resolve: ignore }))
+    const failure = await this.#send([...this.#asked, end, ...behind])
     this.#asked = []
-    if (failure) throw failure
-    if (tag !== 'COMMIT') throw new Error(`Postgres answered ${tag} to a commit`)
+    if (tag === 'COMMIT') return
+    throw failure ?? new Error(`Postgres answered ${tag} to a commit`)
   }
 
   /** Waits for the statements that run, and rolls back. */

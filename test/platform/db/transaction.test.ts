@@ -354,6 +354,34 @@ t.test('statements that nothing waits for go out in order, at the latest with th
   t.equal(await countOf('roles'), before)
 })
 
+t.test('a statement behind the commit goes out with it, and its error changes nothing', async (t) => {
+  const sent: string[][] = []
+  const note = (message: unknown) => {
+    const texts = (message as { text: string }[]).map(({ text }) => text.trim())
+    if (texts.some((text) => text.includes('behind_commit')))
+      sent.push(texts.map((text) => text.split(' ')[0]!))
+  }
+  flushes.subscribe(note)
+  const before = await countOf('roles')
+  await inTenant(db, a, async (tx) => {
+    laterRole(tx, a, randomUUID())
+    tx.afterCommit(sql.unsafe`notify behind_commit`)
+    tx.afterCommit(
+      sql.unsafe`select 1 / (extract(year from now()) - extract(year from now())) as behind_commit`,
+    )
+  })
+  flushes.unsubscribe(note)
+  t.same(sent, [['begin', 'select', 'insert', 'commit', 'notify', 'select']])
+  t.equal(await countOf('roles'), before + 1)
+  const failed = inTenant(db, a, async (tx) => {
+    laterRole(tx, a, 'role 1')
+    tx.afterCommit(sql.unsafe`notify behind_commit`)
+  })
+  t.equal(sqlState(await rejection(failed)), '23505', 'the error of the transaction does')
+  t.equal(await countOf('roles'), before + 1)
+  await superuser.query('delete from roles where tenant_id = $1 and name = $2', [a.tenantId, 'new'])
+})
+
 t.test('an unreachable database differs from our own faults', async (t) => {
   const away = new URL(urls.api)
   away.port = '1'

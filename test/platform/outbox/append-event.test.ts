@@ -1,5 +1,6 @@
 import t from 'tap'
-import { openPool } from '../../../src/platform/db/pool.ts'
+import type { Statement } from '../../../src/platform/db/flush.ts'
+import { flushes, openPool } from '../../../src/platform/db/pool.ts'
 import { asSystem, inTenant } from '../../../src/platform/db/transaction.ts'
 import { appendEvent } from '../../../src/platform/outbox/append-event.ts'
 import { enqueue } from '../../../src/platform/outbox/enqueue.ts'
@@ -38,6 +39,22 @@ t.test('an event and its message are written together or not at all, as both rol
   )
   t.equal(await count('events'), 2)
   t.equal(await count('outbox'), 2)
+})
+
+t.test('relays are woken behind the commit: inside, Postgres would let one commit at a time', async (t) => {
+  const { api, tenant } = await openStage(t)
+  const ends: string[][] = []
+  const note = (message: unknown) => {
+    const texts = (message as Statement[]).map(({ text }) => text)
+    if (texts.some((text) => text.includes('insert into outbox'))) ends.push(texts.slice(-2))
+  }
+  flushes.subscribe(note)
+  await inTenant({ api }, { tenantId: tenant, userId: person }, async (tx) => {
+    await appendEvent(tx, event(tenant))
+    await appendEvent(tx, event(tenant))
+  })
+  flushes.unsubscribe(note)
+  t.same(ends, [['commit', 'notify outbox']], 'once')
 })
 
 t.test('data that does not match the event type is refused', async (t) => {
