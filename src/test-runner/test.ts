@@ -126,8 +126,10 @@ async function chooseFiles(
 async function filesOf(named: readonly string[]): Promise<string[]> {
   const found: string[] = []
   for (const name of named.map((name) => resolve(name))) {
-    const isFolder = (await stat(name).catch(() => undefined))?.isDirectory()
-    if (!isFolder) found.push(name)
+    const entry = await stat(name).catch(() => {
+      throw new Error(`There is no ${relative(root, name)}. Run: npm test -- <file or folder> ...`)
+    })
+    if (!entry.isDirectory()) found.push(name)
     else for await (const file of glob('**/*.test.ts', { cwd: name })) found.push(join(name, file))
   }
   return found.map((file) => relative(root, file))

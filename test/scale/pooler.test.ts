@@ -16,7 +16,6 @@ const run = promisify(execFile)
 const root = join(import.meta.dirname, '..', '..')
 const files = [
   'test/attacks',
-  'test/walks/tenants.test.ts',
   'test/platform/db/rows.test.ts',
   'test/identity/auth',
   'test/identity/sessions',

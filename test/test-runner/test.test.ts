@@ -107,3 +107,10 @@ t.test('Ctrl-C ends the tests and the cluster at once', async (t) => {
   t.ok(Date.now() - since < 60_000)
   await t.rejects(fetch(`http://127.0.0.1:${new URL(url).port}`), { cause: { code: 'ECONNREFUSED' } })
 })
+
+t.test('a file that does not exist is named, and nothing runs', async (t) => {
+  const { code, out } = await npmTest(['test/test-runner/test-report.test.ts', 'test/gone.test.ts'], {})
+  t.not(code, 0)
+  t.match(out, /^There is no test\/gone\.test\.ts\. Run: npm test/m)
+  t.notMatch(out, /passed/)
+})
