@@ -15,6 +15,7 @@ import { startPgBouncer } from './pgbouncer.ts'
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..', '..')
 const files = [
+  'test/adversary/adversary.test.ts',
   'test/attacks',
   'test/platform/db/rows.test.ts',
   'test/identity/auth',
