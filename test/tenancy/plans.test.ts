@@ -129,7 +129,6 @@ t.test('the queries before a write use such an index too', async (t) => {
     await hasActiveOwner(tx, id)
     await roles.findRole(tx, id, somewhere)
     await roles.lockRolesNamed(tx, id, ['admin', somewhere])
-    await roles.hasRoleNamed(tx, id, 'x', somewhere)
     await roles.countCustomRoles(tx, id)
     await roles.deleteUnusedRole(tx, id, somewhere)
     await departments.findDepartment(tx, id, somewhere)
@@ -141,7 +140,7 @@ t.test('the queries before a write use such an index too', async (t) => {
     await invitations.findInviter(tx, id, somewhere)
     await invitations.lockRolesById(tx, id, [somewhere])
   })
-  t.equal(plans.length, 15)
+  t.equal(plans.length, 14)
   for (const { statement, faults } of plans) t.same(faults, [], statement.slice(0, 60))
 })
 

@@ -8,7 +8,7 @@ import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import type { DataType, Scalar } from '../../policy-engine/compile/conditions.ts'
 import { isOfType, typeNames } from '../../tenancy/members/check-attributes.ts'
-import { incrementPolicyRevision } from '../../tenancy/tenants/revision-store.ts'
+import { incrementPolicyRevision, lockTenant } from '../../tenancy/tenants/revision-store.ts'
 import { isBuiltIn, isBuiltInName } from './built-in.ts'
 import {
   countOwnDefinitions,
@@ -16,6 +16,7 @@ import {
   deleteDefinition,
   findDefinition,
   insertDefinition,
+  keyTaken,
 } from './store.ts'
 
 interface DefinitionBody extends Omit<DefinitionRow, 'id' | 'created_at' | 'display_name' | 'managed_by'> {
@@ -42,14 +43,12 @@ export async function defineAttribute(
     display_name: body.display_name ?? body.key,
     managed_by: null,
   }
-  await incrementPolicyRevision(tx, tenantId)
-  if (
-    isBuiltInName(`${body.category}.${body.key}`) ||
-    !(await insertDefinition(tx, tenantId, { ...row, at }))
-  )
-    throw new ApiError(409, 'key_taken', `The attribute ${body.category}.${body.key} already exists.`)
-  if ((await countOwnDefinitions(tx, tenantId)) > maxDefinitions)
+  if (isBuiltInName(`${body.category}.${body.key}`)) throw keyTaken(body)
+  await lockTenant(tx, tenantId)
+  if ((await countOwnDefinitions(tx, tenantId)) >= maxDefinitions)
     throw new ApiError(409, 'limit_reached', `A tenant can define at most ${maxDefinitions} attributes.`)
+  insertDefinition(tx, tenantId, { ...row, at })
+  incrementPolicyRevision(tx, tenantId)
   const made = { ...row, created_at: at }
   await recordChange(tx, caller, { type: 'created', row: made, at })
   return made
@@ -66,7 +65,7 @@ export async function removeDefinition(
   const { id, managed_by } = row
   if (isBuiltIn(id)) throw new ApiError(403, 'permission_denied', 'A built-in attribute cannot be deleted.')
   if (managed_by !== null) throw managedByApplication(managed_by, 'attribute')
-  await incrementPolicyRevision(tx, caller.tenantId)
+  incrementPolicyRevision(tx, caller.tenantId)
   if (!(await deleteDefinition(tx, caller.tenantId, id))) {
     if (!(await findDefinition(tx, caller.tenantId, id))) throw notFound()
     throw new ApiError(

@@ -4,6 +4,7 @@ import { byText, byWord, defineList, type ListPage } from '../../platform/db/lis
 import type { Read } from '../../platform/db/read.ts'
 import { countRow, idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { ApiError } from '../../platform/errors.ts'
 import { applicationName } from '../../platform/http/schemas.ts'
 import { dataTypes, type Scalar } from '../../policy-engine/compile/conditions.ts'
 
@@ -105,22 +106,28 @@ export function findDefinition(tx: Read, tenantId: string, id: string): Promise<
     select ${columns} from attribute_definitions where tenant_id = ${tenantId} and id = ${id}`)
 }
 
-/** Inserts a definition; false if the tenant has one with this category and key. */
-export async function insertDefinition(
+type Key = Pick<DefinitionRow, 'category' | 'key'>
+
+export const keyTaken = ({ category, key }: Key) =>
+  new ApiError(409, 'key_taken', `The attribute ${category}.${key} already exists.`)
+
+/** Inserts a definition. The transaction can fail with 409 `key_taken`. */
+export function insertDefinition(
   tx: Tx,
   tenantId: string,
   row: Omit<DefinitionRow, 'created_at'> & { at: number },
-): Promise<boolean> {
-  const inserted = await tx.maybeOne(sql.type(idRow)`
-    insert into attribute_definitions (tenant_id, id, key, display_name, category, data_type, allowed_values,
-                                       is_required, description, source, managed_by, created_at)
-    values (${tenantId}, ${row.id}, ${row.key}, ${row.display_name}, ${row.category}, ${row.data_type},
-            ${row.allowed_values === null ? null : sql.jsonb(row.allowed_values)}, ${row.is_required},
-            ${row.description}, ${row.source}, ${row.managed_by},
-            ${sql.timestamp(new Date(row.at))})
-    on conflict (tenant_id, category, key) do nothing returning id`)
-  if (inserted) addToCount(tx, tenantId, 'attribute_definitions')
-  return inserted !== null
+): void {
+  tx.later(
+    sql.unsafe`
+      insert into attribute_definitions (tenant_id, id, key, display_name, category, data_type, allowed_values,
+                                         is_required, description, source, managed_by, created_at)
+      values (${tenantId}, ${row.id}, ${row.key}, ${row.display_name}, ${row.category}, ${row.data_type},
+              ${row.allowed_values === null ? null : sql.jsonb(row.allowed_values)}, ${row.is_required},
+              ${row.description}, ${row.source}, ${row.managed_by},
+              ${sql.timestamp(new Date(row.at))})`,
+    () => keyTaken(row),
+  )
+  addToCount(tx, tenantId, 'attribute_definitions')
 }
 
 /** Deletes a definition that no policy and no member uses; false if nothing was deleted. */

@@ -25,7 +25,7 @@ export async function removePolicy(
   assertAmong(ifMatch, row.version)
   if (row.managed_by !== null) throw managedByApplication(row.managed_by, 'policy')
   const at = deps.clock()
-  await incrementPolicyRevision(tx, tenantId)
+  incrementPolicyRevision(tx, tenantId)
   const version = await deletePolicy(tx, tenantId, id, ifMatch)
   // It was changed or deleted after it was loaded.
   if (version === null) throw ifMatch ? preconditionFailed() : notFound()

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { addToCount, countRows } from '../../platform/db/count-rows.ts'
 import { byFlag, byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
-import { countRow, idRow } from '../../platform/db/row-schemas.ts'
+import { countRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { type Versions, versionAmong } from '../../platform/db/version.ts'
 import { applicationName } from '../../platform/http/schemas.ts'
@@ -168,11 +168,14 @@ export async function readTenantPolicies(read: Read, tenantId: string): Promise<
 
 const otherRow = z.object({ name: z.string(), parent_id: z.uuid().nullable(), is_department: z.boolean() })
 
+/** A tenant's active policies at one revision. */
+export interface ActivePolicies {
+  revision: number
+  policies: z.infer<typeof inStore>[]
+}
+
 /** The tenant's active policies with their revision, read in one statement so that they are consistent. */
-export async function listActivePolicies(
-  read: Read,
-  tenantId: string,
-): Promise<{ revision: number; policies: z.infer<typeof inStore>[] }> {
+export async function listActivePolicies(read: Read, tenantId: string): Promise<ActivePolicies> {
   const rows = await read.any(sql.type(activeRow)`
     select ${revisionOf(read, tenantId)} as revision, p.id, p.version, p.name, p.priority, p.mode, p.valid_from, p.valid_until,
            p.compiled, octet_length(p.compiled::text) as bytes, p.module_off_at is not null as is_off
@@ -224,6 +227,21 @@ export interface NewPolicy {
 
 const moment = (ms: number | null) => (ms === null ? null : sql.timestamp(new Date(ms)))
 
+/** A policy as it is after it was written over `current`. */
+export const rowOf = (policy: NewPolicy, current: PolicyRow | null): PolicyRow => ({
+  id: policy.id,
+  ...policy.fields,
+  rules: policy.rules,
+  kind: policy.module ? 'rego' : 'json',
+  version: policy.version,
+  checksum: policy.checksum,
+  ...policy.managed,
+  module_off_at: null,
+  created_by: current?.created_by ?? policy.authorId,
+  created_at: current?.created_at ?? policy.at,
+  updated_at: policy.at,
+})
+
 /** Inserts a policy of version 1. */
 export async function insertPolicy(tx: Tx, policy: NewPolicy): Promise<void> {
   const { tenantId, id, fields: f, rules, compiled, checksum, managed: m, authorId } = policy
@@ -239,18 +257,23 @@ export async function insertPolicy(tx: Tx, policy: NewPolicy): Promise<void> {
   addToCount(tx, tenantId, 'policies')
 }
 
-/** Replaces version `policy.version - 1` by this one; false if that is not the current version. */
-export async function replacePolicy(tx: Tx, policy: NewPolicy): Promise<boolean> {
+/** Locks a policy until the transaction ends; gives its version, or null if there is no such policy. */
+export function lockPolicy(tx: Tx, tenantId: string, id: string): Promise<number | null> {
+  return tx.maybeOneFirst(sql.type(numberRow)`
+    select version from policies where tenant_id = ${tenantId} and id = ${id} for update`)
+}
+
+/** Replaces version `policy.version - 1`, which the caller has locked, by this one. */
+export function replacePolicy(tx: Tx, policy: NewPolicy): void {
   const { tenantId, id, fields: f, rules, compiled, checksum, managed: m } = policy
-  const replaced = await tx.maybeOne(sql.type(idRow)`
+  tx.later(sql.unsafe`
     update policies set name = ${f.name}, description = ${f.description}, effect = ${f.effect},
       resource_types = ${sql.array(f.resource_types, 'text')}, actions = ${sql.array(f.actions, 'text')},
       rules = ${jsonb(rules)}, mode = ${f.mode}, priority = ${f.priority}, valid_from = ${moment(f.valid_from)},
       valid_until = ${moment(f.valid_until)}, is_active = ${f.is_active}, version = ${policy.version},
       checksum = ${checksum}, compiled = ${jsonb(compiled)}, module_off_at = null, is_optional = ${m.is_optional},
       chosen_active = ${m.chosen_active}, updated_at = ${moment(policy.at)}
-    where tenant_id = ${tenantId} and id = ${id} and version = ${policy.version - 1} returning id`)
-  return replaced !== null
+    where tenant_id = ${tenantId} and id = ${id} and version = ${policy.version - 1}`)
 }
 
 const jsonb = (value: object) => sql.jsonb(value as never)

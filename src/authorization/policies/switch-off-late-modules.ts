@@ -52,7 +52,7 @@ function switchOff(db: Pick<Databases, 'api'>, about: Kind, at: number): Promise
   const { tenantId, policyId, version } = about
   const requestId = `module-${randomUUID()}`
   return inTenant(db, { tenantId, userId: nilUuid }, async (tx) => {
-    await incrementPolicyRevision(tx, tenantId)
+    incrementPolicyRevision(tx, tenantId)
     if (!(await switchOffModule(tx, about, at))) return
     await appendEvent(tx, {
       tenantId,

@@ -6,7 +6,7 @@ import type { CompiledPolicy } from '../../policy-engine/compile/compiled-policy
 import type { Subjects, Warning } from '../../policy-engine/compile/policy-document.ts'
 import type { Compiled } from './compile-body.ts'
 import { departmentsNamed, memberAttributes } from './condition-names.ts'
-import { listActivePolicies, type PolicyInStore } from './store.ts'
+import { type ActivePolicies, listActivePolicies, type PolicyInStore } from './store.ts'
 import {
   countApprovers,
   countMembersWith,
@@ -15,12 +15,15 @@ import {
   listDepartmentsAmong,
 } from './tenant-warnings-store.ts'
 
-/** Warnings about a policy that depend on the tenant: its other policies, roles and members. None prevents writing it. */
+/**
+ * Warnings about a policy that depend on the tenant: its other policies, roles and members. None prevents writing it. With
+ * them come the tenant's active policies.
+ */
 export async function tenantWarnings(
   { db }: Pick<Deps, 'db'>,
   caller: Pick<Caller, 'tenantId' | 'userId'>,
   { id, compiled: { compiled, rules } }: { id: string; compiled: Compiled },
-): Promise<Warning[]> {
+): Promise<{ warnings: Warning[]; active: ActivePolicies }> {
   const { tenantId } = caller
   const wanted = memberAttributes(rules.conditions)
   const named = departmentsNamed(rules.conditions)
@@ -33,17 +36,18 @@ export async function tenantWarnings(
       countMembersWith(read, tenantId, [...wanted.keys()]),
       listDepartmentsAmong(read, tenantId, [...named.keys()]),
     ] as const
-    const [{ policies }, permissions, declared, approvers, members, departments] = await Promise.all(asked)
-    return { active: policies, names: [...permissions, ...declared], approvers, members, departments }
+    const [active, permissions, declared, approvers, members, departments] = await Promise.all(asked)
+    return { active, names: [...permissions, ...declared], approvers, members, departments }
   })
-  const others = found.active.filter((other) => other.id !== id)
-  return [
+  const others = found.active.policies.filter((other) => other.id !== id)
+  const warnings = [
     ...unknownActions(compiled, others, found.names),
     ...shadowing(compiled, others),
     ...quorumWarnings(compiled, found.approvers),
     ...rareAttributes(compiled, wanted, found.members),
     ...unknownDepartments(named, found.departments),
   ]
+  return { warnings, active: found.active }
 }
 
 function unknownDepartments(named: ReadonlyMap<string, string>, departments: ReadonlySet<string>): Warning[] {

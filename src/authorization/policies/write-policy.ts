@@ -1,12 +1,12 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
-import { inTenant, type Tx } from '../../platform/db/transaction.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { overtaken } from '../../platform/http/route.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
-import { incrementPolicyRevision } from '../../tenancy/tenants/revision-store.ts'
+import { incrementPolicyRevision, lockTenant, readRevision } from '../../tenancy/tenants/revision-store.ts'
 import { type Compiled, compileBody, policyInvalid } from './compile-body.ts'
 import { measurePatterns } from './measure-patterns.ts'
 import { countModules } from './module-store.ts'
@@ -17,13 +17,14 @@ import { type ActivePolicy, budgetFault } from './slice-budget.ts'
 import {
   countOwnPolicies,
   deleteOldVersions,
-  findPolicy,
   insertPolicy,
   insertVersion,
   listActivePolicies,
+  lockPolicy,
   type NewPolicy,
   type PolicyRow,
   replacePolicy,
+  rowOf,
   unmanaged,
 } from './store.ts'
 import { tenantWarnings } from './tenant-warnings.ts'
@@ -58,9 +59,11 @@ export async function planOf(
   const cost = await measurePatterns(body.conditions, caller.tenantId)
   const module = await prepareModule(deps, caller, body, { policyId: asked.id, text: asked.text })
   const compiled = compileBody(body, asked.schema, cost, asked.text, '', module)
-  const ofTenant = await tenantWarnings(deps, caller, { id: asked.id, compiled })
-  const plan = { ...asked, compiled: { ...compiled, warnings: [...compiled.warnings, ...ofTenant] } }
-  return { ...plan, measuredAt: await measure(deps, caller, plan) }
+  const { warnings, active } = await tenantWarnings(deps, caller, { id: asked.id, compiled })
+  const plan = { ...asked, compiled: { ...compiled, warnings: [...compiled.warnings, ...warnings] } }
+  if (!compiled.fields.is_active) return { ...plan, measuredAt: null }
+  assertAffordable(caller.tenantId, plan, active.policies)
+  return { ...plan, measuredAt: active.revision }
 }
 
 /**
@@ -93,18 +96,28 @@ export async function writePolicy(
     authorId: userId,
     at,
   }
-  const revision = await nextRevision(tx, tenantId, schema)
-  if (revision === null) return overtaken
-  // Other policies were written after this one was measured. In this transaction no more can be, so measure again.
-  if (measuredAt !== null && measuredAt !== revision - 1)
+  // Until the transaction ends, no role, attribute or policy of the tenant changes.
+  await lockTenant(tx, tenantId)
+  const [revision, versionNow, own, modules] = await Promise.all([
+    readRevision(tx, tenantId),
+    current && lockPolicy(tx, tenantId, id),
+    current ? 0 : countOwnPolicies(tx, tenantId),
+    current || !policy.module ? null : countModules(tx, tenantId),
+  ])
+  if (current && versionNow !== current.version) return overtaken
+  if (revision !== schema.revision && !samePolicySchema(schema, await readPolicySchema(tx, tenantId)))
+    return overtaken
+  // Other policies were written after this one was measured, so measure again.
+  if (measuredAt !== null && measuredAt !== revision)
     assertAffordable(tenantId, plan, (await listActivePolicies(tx, tenantId)).policies)
-  if (!current) await insertPolicy(tx, policy)
-  else if (!(await replacePolicy(tx, policy))) return overtaken
-  if ((await countOwnPolicies(tx, tenantId)) > maxPolicies)
-    throw new ApiError(409, 'limit_reached', `A tenant can have at most ${maxPolicies} policies.`)
   // A tenant above a lowered limit can still change its policies, or switch them off.
-  if (!current && policy.module && (await countModules(tx, tenantId)) > deps.config.LIMIT_POLICY_MODULES)
+  if (own >= maxPolicies)
+    throw new ApiError(409, 'limit_reached', `A tenant can have at most ${maxPolicies} policies.`)
+  if (modules !== null && modules >= deps.config.LIMIT_POLICY_MODULES)
     throw tooManyModules(deps.config.LIMIT_POLICY_MODULES)
+  incrementPolicyRevision(tx, tenantId)
+  if (current) replacePolicy(tx, policy)
+  else await insertPolicy(tx, policy)
   await insertVersion(tx, policy, plan.reason)
   await deleteOldVersions(tx, policy, deps.config.LIMIT_POLICY_VERSIONS)
   await appendEvent(tx, {
@@ -113,8 +126,7 @@ export async function writePolicy(
     subject: id,
     data: { policy_id: id, version },
   })
-  const row = await findPolicy(tx, tenantId, id)
-  if (!row) throw new Error('The policy was written but cannot be read')
+  const row = rowOf(policy, current)
   await appendAudit(tx, {
     ...doneBy(caller, at),
     action: current ? 'policy:update' : 'policy:create',
@@ -135,29 +147,7 @@ const managedPart = ({ managed_by, managed_as, is_optional, chosen_active }: Pol
 const chosenActive = ({ is_optional, is_active, chosen_active }: PolicyRow, asked: boolean) =>
   is_optional && asked !== is_active ? asked : chosen_active
 
-/**
- * Increments the tenant's policy revision and returns it; roles and attributes cannot change until the transaction ends.
- * Null if they have changed since `schema`.
- */
-async function nextRevision(tx: Tx, tenantId: string, schema: PolicySchema): Promise<number | null> {
-  const revision = await incrementPolicyRevision(tx, tenantId)
-  const isSame =
-    revision === schema.revision + 1 || samePolicySchema(schema, await readPolicySchema(tx, tenantId))
-  return isSame ? revision : null
-}
-
-/** Measures an active policy together with the others; returns the revision of those. Throws 422. */
-async function measure(
-  deps: Deps,
-  { tenantId, userId }: Caller,
-  plan: Omit<Plan, 'measuredAt'>,
-): Promise<number | null> {
-  if (!plan.compiled.fields.is_active) return null
-  const active = await inTenant(deps.db, { tenantId, userId }, (tx) => listActivePolicies(tx, tenantId))
-  assertAffordable(tenantId, plan, active.policies)
-  return active.revision
-}
-
+/** Measures an active policy together with the others. Throws 422. */
 function assertAffordable(
   tenantId: string,
   plan: Omit<Plan, 'measuredAt'>,

@@ -5,7 +5,7 @@ import { ApiError } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import { findTenant } from '../../tenancy/tenants/store.ts'
+import { findTenant, type TenantRow } from '../../tenancy/tenants/store.ts'
 import type { NewKeyBody } from './key-schemas.ts'
 import { makeKey } from './key-text.ts'
 import { countLiveKeys, findKey, insertKey, type KeyHolder, type KeyRow, type KeysWanted } from './store.ts'
@@ -60,7 +60,10 @@ export async function makeAndRecord(
   const { key, hash } = makeKey(id)
   const { tenantId, userId, membershipId } = holder
   insertKey(tx, { ...holder, id, name, hash, scopes, createdBy: caller.userId, at, expiresAt: at + lifeMs })
-  const row = await findKey(tx, keysWanted(holder), id)
+  const [row, tenant] = await Promise.all([
+    findKey(tx, keysWanted(holder), id),
+    userId === null ? null : findTenant(tx, tenantId, userId),
+  ])
   if (!row) throw new Error('The new key cannot be read')
   await recordChange(tx, caller, at, {
     event: replaces === null ? 'identity.api_key_created' : 'identity.api_key_rotated',
@@ -74,7 +77,7 @@ export async function makeAndRecord(
       ...(replaces !== null && { replaces: { before: null, after: replaces } }),
     },
   })
-  if (userId !== null) await mailPerson(tx, deps, caller, { tenantId, keyName: name, at })
+  if (tenant) await mailPerson(tx, deps, caller, { tenant, keyName: name, at })
   return { ...row, key }
 }
 
@@ -82,15 +85,14 @@ export async function makeAndRecord(
 async function mailPerson(
   tx: Tx,
   { sealer }: Deps,
-  { userId, auth, requestInfo }: Caller,
-  { tenantId, keyName, at }: { tenantId: string; keyName: string; at: number },
+  { auth, requestInfo }: Caller,
+  { tenant, keyName, at }: { tenant: TenantRow; keyName: string; at: number },
 ): Promise<void> {
-  const tenant = await findTenant(tx, tenantId, userId)
   await sendMail(tx, sealer, {
-    tenantId,
+    tenantId: tenant.id,
     to: auth.user.email,
     template: 'api_key_created',
-    variables: { keyName, tenantName: tenant?.name ?? '', firstName: auth.user.firstName },
+    variables: { keyName, tenantName: tenant.name, firstName: auth.user.firstName },
     requestId: requestInfo.requestId,
     at,
   })

@@ -190,8 +190,7 @@ async function writeNames(
       managed_by: application,
     }
     if (current) await changeDefinition(tx, tenantId, row)
-    else if (!(await insertDefinition(tx, tenantId, { ...row, at })))
-      throw new Error('An attribute was defined twice')
+    else insertDefinition(tx, tenantId, { ...row, at })
   }
   await Promise.all([...ids.map(writeRole), ...definitions.map(writeDefinition)])
 }
@@ -221,7 +220,7 @@ async function writeManaged(
     at,
   }
   if (!current) await insertPolicy(tx, policy)
-  else if (!(await replacePolicy(tx, policy))) throw new Error('A policy changed while its tenant was locked')
+  else replacePolicy(tx, policy)
   const version = manifests.find((manifest) => manifest.application === application)?.version
   await insertVersion(tx, policy, `Manifest of ${application}, version ${version}`)
   if (policy.version > maxVersions) await deleteOldVersions(tx, policy, maxVersions)

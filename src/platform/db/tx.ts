@@ -1,4 +1,5 @@
 import type { QuerySqlToken } from 'slonik'
+import { sqlState } from './database-errors.ts'
 import type { Answer, Statement } from './flush.ts'
 import { type Connection, statementNamed } from './pool.ts'
 import { type Scope, type Sending, scopeFault, scopeStatements, setLocal } from './scope.ts'
@@ -12,6 +13,12 @@ export const begin = (prepared: boolean) => statementNamed('begin', 'begin', pre
 /** Ends it. */
 export const commit = (prepared: boolean) => statementNamed('commit', 'commit', prepared)
 
+const uniqueViolation = '23505'
+
+/** The error to throw for that of a statement. */
+const thrownFor = (error: Error, failed: Pick<Asked, 'ifTaken'> | undefined): Error =>
+  failed?.ifTaken && sqlState(error) === uniqueViolation ? failed.ifTaken() : error
+
 const ignore = () => undefined
 const ended = () => new Error('A statement came after the end of its transaction')
 
@@ -19,6 +26,7 @@ interface Asked {
   statement: Statement
   resolve(answer: Answer): void
   reject(error: Error): void
+  ifTaken?: (() => Error) | undefined
 }
 
 /**
@@ -54,10 +62,10 @@ export class Tx extends Statements {
 
   /**
    * A statement whose answer nothing waits for. It goes out with the next statement, or with the commit. Its error
-   * fails the transaction.
+   * fails the transaction. `ifTaken` makes the error to throw in place of a violation of a unique constraint.
    */
-  later(token: QuerySqlToken): void {
-    this.#sendLater(statementOf(token, this.#sending.prepared))
+  later(token: QuerySqlToken, ifTaken?: () => Error): void {
+    this.#sendLater(statementOf(token, this.#sending.prepared), ifTaken)
   }
 
   /**
@@ -74,9 +82,9 @@ export class Tx extends Statements {
     this.#sendLater(setLocal(name, id))
   }
 
-  #sendLater(statement: Statement): void {
+  #sendLater(statement: Statement, ifTaken?: () => Error): void {
     this.#assertOpen()
-    this.#asked.push({ statement, resolve: ignore, reject: ignore })
+    this.#asked.push({ statement, resolve: ignore, reject: ignore, ifTaken })
   }
 
   protected override async ask(token: QuerySqlToken): Promise<Answer> {
@@ -116,7 +124,8 @@ export class Tx extends Statements {
       ...before,
       ...asked.map(({ statement }) => statement),
     ])
-    this.#failure = error ?? (before.length > 0 ? scopeFault(this.#scope, answers[before.length - 1]) : null)
+    const fault = before.length > 0 ? scopeFault(this.#scope, answers[before.length - 1]) : null
+    this.#failure = error ? thrownFor(error, asked[answers.length - before.length]) : fault
     if (this.#failure && !error) return this.#failure
     for (const [index, answer] of answers.slice(before.length).entries()) asked[index]?.resolve(answer)
     return this.#failure

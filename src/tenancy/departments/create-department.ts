@@ -7,13 +7,7 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { incrementPolicyRevision, lockTenant } from '../tenants/revision-store.ts'
 import { auditedDepartment, type NewDepartment } from './department-schemas.ts'
-import {
-  countDepartments,
-  type DepartmentRow,
-  findDepartment,
-  insertDepartment,
-  lockDepartmentShared,
-} from './store.ts'
+import { countDepartments, type Department, insertDepartment, lockDepartmentShared } from './store.ts'
 
 /** Creates a department. 400 on `parent_id` for an unknown parent, 409 `limit_reached`. */
 export async function createDepartment(
@@ -21,20 +15,20 @@ export async function createDepartment(
   { clock, config }: Deps,
   caller: Caller,
   body: NewDepartment,
-): Promise<DepartmentRow> {
+): Promise<Department> {
   const { tenantId } = caller
   const at = clock()
   const id = timeOrderedId(at)
   const max = config.LIMIT_DEPARTMENTS
   await lockTenant(tx, tenantId)
-  await requireDepartment(tx, tenantId, body.parent_id, 'parent_id')
-  if ((await countDepartments(tx, tenantId)) >= max)
-    throw new ApiError(409, 'limit_reached', `A tenant can have at most ${max} departments.`)
+  const [count] = await Promise.all([
+    countDepartments(tx, tenantId),
+    requireDepartment(tx, tenantId, body.parent_id, 'parent_id'),
+  ])
+  if (count >= max) throw new ApiError(409, 'limit_reached', `A tenant can have at most ${max} departments.`)
   // Policies can ask which department is below which; their cache belongs to a revision.
-  await incrementPolicyRevision(tx, tenantId)
-  await insertDepartment(tx, { ...body, parentId: body.parent_id, tenantId, id, at })
-  const department = await findDepartment(tx, tenantId, id)
-  if (!department) throw new Error('The new department cannot be read')
+  incrementPolicyRevision(tx, tenantId)
+  const department = insertDepartment(tx, { ...body, parentId: body.parent_id, tenantId, id, at })
   await recordChange(tx, caller, at, {
     event: 'tenant.department_created',
     data: { department_id: id },

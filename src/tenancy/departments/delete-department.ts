@@ -30,7 +30,7 @@ export async function deleteDepartment(
       'department_in_use',
       'Move its members, registered resources and child departments first.',
     )
-  await incrementPolicyRevision(tx, tenantId)
+  incrementPolicyRevision(tx, tenantId)
   await recordChange(tx, caller, at, {
     event: 'tenant.department_deleted',
     data: { department_id: id },

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { bodyId, rfc3339, timestamp } from '../../platform/http/schemas.ts'
-import type { DepartmentRow } from './store.ts'
+import type { Department } from './store.ts'
 
 const departmentName = z
   .string('Give the name as text.')
@@ -42,20 +42,24 @@ export const departmentSchema = z
   .meta({ id: 'Department' })
 
 /** The fields of a department that the audit log records. */
-export const auditedDepartment = ({ name, description, parent_id }: DepartmentRow) => ({
+export const auditedDepartment = ({ name, description, parent_id }: Department) => ({
   name,
   description,
   parent_id,
 })
 
-export const showDepartment = ({ version: _version, name_key: _key, ...row }: DepartmentRow) => ({
-  ...row,
+export const showDepartment = (row: Department) => ({
+  id: row.id,
+  name: row.name,
+  description: row.description,
+  parent_id: row.parent_id,
+  member_count: row.member_count,
   created_at: rfc3339(row.created_at),
   updated_at: rfc3339(row.updated_at),
 })
 
 /** A department as a resource in policies. */
-export const departmentResource = (department: DepartmentRow) => ({
+export const departmentResource = (department: Department) => ({
   type: 'department',
   id: department.id,
   fields: showDepartment(department),

@@ -21,6 +21,9 @@ const departmentRow = z.object({
 
 export type DepartmentRow = z.infer<typeof departmentRow>
 
+/** A department as it is shown. */
+export type Department = Omit<DepartmentRow, 'name_key'>
+
 /** Names the tenant in the inner statement, too: Citus would ask every node otherwise. */
 const columnsIn = (tenantId: string) => sql.fragment`
   d.id, d.name, d.description, d.parent_id, d.created_at, d.updated_at,
@@ -77,7 +80,7 @@ export async function lockDepartment(tx: Tx, tenantId: string, id: string): Prom
   tx.later(sql.unsafe`select 1 from departments where tenant_id = ${tenantId} and id = ${id} for update`)
 }
 
-interface Department {
+interface DepartmentToWrite {
   tenantId: string
   id: string
   name: string
@@ -86,14 +89,16 @@ interface Department {
   at: number
 }
 
-/** Inserts a department. The caller has locked its parent. */
-export async function insertDepartment(tx: Tx, department: Department): Promise<void> {
+/** Inserts a department and gives it as it is now. The caller has locked its parent. */
+export function insertDepartment(tx: Tx, department: DepartmentToWrite): Department {
   const { tenantId, id, name, description, parentId } = department
   const at = sql.timestamp(new Date(department.at))
   tx.later(sql.unsafe`
     insert into departments (tenant_id, id, name, description, parent_id, created_at, updated_at)
     values (${tenantId}, ${id}, ${name}, ${description}, ${parentId}, ${at}, ${at})`)
   addToCount(tx, tenantId, 'departments')
+  const times = { created_at: department.at, updated_at: department.at }
+  return { id, name, description, parent_id: parentId, version: 1, member_count: 0, ...times }
 }
 
 /** Whether `id` is `candidateId` or one of its ancestors. Reliable only while the tenant is locked. */
@@ -107,16 +112,13 @@ export function isAtOrAbove(tx: Tx, tenantId: string, id: string, candidateId: s
     select exists (select 1 from upwards where id = ${id}) as above`)
 }
 
-/** Updates a department; false when nothing changes. */
-export async function changeDepartment(tx: Tx, department: Department): Promise<boolean> {
+/** Updates a department, which the caller has locked. */
+export function changeDepartment(tx: Tx, department: DepartmentToWrite): void {
   const { tenantId, id, name, description, parentId } = department
-  const changed = await tx.maybeOne(sql.type(idRow)`
+  tx.later(sql.unsafe`
     update departments set name = ${name}, description = ${description}, parent_id = ${parentId},
                            version = version + 1, updated_at = ${sql.timestamp(new Date(department.at))}
-    where tenant_id = ${tenantId} and id = ${id}
-      and (name, description, parent_id) is distinct from (${name}, ${description}, ${parentId}::uuid)
-    returning id`)
-  return changed !== null
+    where tenant_id = ${tenantId} and id = ${id}`)
 }
 
 /** Deletes a department without members, registered resources and children; else false. Reliable only while the department is locked. */

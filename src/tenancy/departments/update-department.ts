@@ -9,7 +9,7 @@ import { assertAmong } from '../../platform/http/etag.ts'
 import { incrementPolicyRevision } from '../tenants/revision-store.ts'
 import { requireDepartment } from './create-department.ts'
 import { auditedDepartment, type DepartmentChange } from './department-schemas.ts'
-import { changeDepartment, type DepartmentRow, findDepartment, isAtOrAbove } from './store.ts'
+import { changeDepartment, type DepartmentRow, isAtOrAbove } from './store.ts'
 
 /**
  * Changes or moves a department. 400 on `parent_id` for an unknown parent and for a descendant of the department.
@@ -28,12 +28,13 @@ export async function updateDepartment(
   assertAmong(ifMatch, department.version)
   const { name = department.name, description = department.description } = change
   const { parent_id: parentId = department.parent_id } = change
-  await requireDepartment(tx, tenantId, parentId, 'parent_id')
-  if (parentId !== null && (await isAtOrAbove(tx, tenantId, id, parentId)))
-    throw invalidField('parent_id', 'A department cannot be below itself.', 'cycle')
-  if (!(await changeDepartment(tx, { tenantId, id, name, description, parentId, at }))) return department
-  if (parentId !== department.parent_id) await incrementPolicyRevision(tx, tenantId)
-  const changed = (await findDepartment(tx, tenantId, id)) ?? department
+  const moves = parentId !== department.parent_id
+  if (moves) await assertCanMove(tx, tenantId, id, parentId)
+  if (!moves && name === department.name && description === department.description) return department
+  changeDepartment(tx, { tenantId, id, name, description, parentId, at })
+  if (moves) incrementPolicyRevision(tx, tenantId)
+  const version = department.version + 1
+  const changed = { ...department, name, description, parent_id: parentId, version, updated_at: at }
   await recordChange(tx, caller, at, {
     event: 'tenant.department_updated',
     data: { department_id: id },
@@ -42,4 +43,13 @@ export async function updateDepartment(
     changes: changesBetween(auditedDepartment(department), auditedDepartment(changed)),
   })
   return changed
+}
+
+async function assertCanMove(tx: Tx, tenantId: string, id: string, parentId: string | null): Promise<void> {
+  if (parentId === null) return
+  const [isBelow] = await Promise.all([
+    isAtOrAbove(tx, tenantId, id, parentId),
+    requireDepartment(tx, tenantId, parentId, 'parent_id'),
+  ])
+  if (isBelow) throw invalidField('parent_id', 'A department cannot be below itself.', 'cycle')
 }

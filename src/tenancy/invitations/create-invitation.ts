@@ -18,7 +18,6 @@ import { mailInvitation } from './mail-invitation.ts'
 import {
   countPending,
   expireOverdue,
-  findInvitation,
   type InvitationRow,
   insertInvitation,
   isMemberAddress,
@@ -36,69 +35,55 @@ export async function createInvitation(
   caller: Caller,
   body: NewInvitation,
 ): Promise<InvitationRow> {
-  const { tenantId, userId, auth } = caller
-  const { email, message } = body
+  const { tenantId, userId, auth, requestInfo } = caller
+  const { email, message, department_id: departmentId } = body
   const at = deps.clock()
   const id = timeOrderedId(at)
   const { token, hash: tokenHash } = makeOneTimeToken()
   const max = deps.config.LIMIT_PENDING_INVITATIONS
   const expiresAt = at + deps.config.INVITATION_VALIDITY_SECONDS * 1000
   await lockTenant(tx, tenantId)
-  const roles = await findRequestedRoles(tx, tenantId, body.roles)
-  const departmentId = body.department_id
-  await requireDepartment(tx, tenantId, departmentId, 'department_id')
-  const tenant = await findTenant(tx, tenantId, userId)
+  const [roles, tenant, isMember, overdue, pending] = await Promise.all([
+    findRequestedRoles(tx, tenantId, body.roles),
+    findTenant(tx, tenantId, userId),
+    isMemberAddress(tx, tenantId, email),
+    expireOverdue(tx, tenantId, email, at),
+    countPending(tx, tenantId, at),
+    requireDepartment(tx, tenantId, departmentId, 'department_id'),
+  ])
   if (!tenant) throw notFound()
   assertDomainAllowed(tenant.settings.allowed_email_domains, email, 'email')
   assertGrantable(holderOf(caller), roles)
-  await assertCanInvite(tx, caller, { email, max, at })
-  const roleIds = roles.map((role) => role.id)
+  if (isMember) throw new ApiError(409, 'already_member', 'A member of this tenant has this address.')
+  // An expired invitation does not block a new one.
+  if (overdue) await recordExpired(tx, { tenantId, id: overdue, requestId: requestInfo.requestId, at })
+  if (pending >= max)
+    throw new ApiError(409, 'limit_reached', `A tenant can have at most ${max} pending invitations.`)
   const inviter = { id: userId, email: auth.user.email }
-  const invitation = {
+  const invitation = insertInvitation(tx, {
     tenantId,
     id,
     email,
     tokenHash,
-    roleIds,
+    roles,
     departmentId,
     message,
     inviter,
     at,
     expiresAt,
-  }
-  if (!(await insertInvitation(tx, invitation))) throw invitationPending()
+  })
   await mailInvitation(deps, tx, caller, { email, message, tenantName: tenant.name, token, at })
-  const data = { invitation_id: id }
-  const audited = { email, roles: roles.map((role) => role.name), department_id: departmentId, message }
   await recordChange(tx, caller, at, {
     event: 'tenant.invitation_created',
-    data,
+    data: { invitation_id: id },
     action: 'invitation:create',
     target: { type: 'invitation', id },
-    changes: changesBetween(null, audited),
+    changes: changesBetween(null, {
+      email,
+      roles: invitation.roles,
+      department_id: departmentId,
+      message,
+    }),
   })
-  const created = await findInvitation(tx, tenantId, id, at)
-  if (!created) throw new Error('The new invitation cannot be read')
-  return created
+  return invitation
 }
-
-/** Throws 409 for a member and for too many pending invitations. An expired invitation does not block a new one. */
-async function assertCanInvite(
-  tx: Tx,
-  { tenantId, requestInfo }: Caller,
-  { email, max, at }: { email: string; max: number; at: number },
-): Promise<void> {
-  if (await isMemberAddress(tx, tenantId, email))
-    throw new ApiError(409, 'already_member', 'A member of this tenant has this address.')
-  const overdue = await expireOverdue(tx, tenantId, email, at)
-  if (overdue) await recordExpired(tx, { tenantId, id: overdue, requestId: requestInfo.requestId, at })
-  if ((await countPending(tx, tenantId, at)) >= max)
-    throw new ApiError(409, 'limit_reached', `A tenant can have at most ${max} pending invitations.`)
-}
-
-export const invitationPending = () =>
-  new ApiError(
-    409,
-    'invitation_pending',
-    'This address already has a pending invitation. Send that one again.',
-  )

@@ -9,13 +9,12 @@ import { assertGrantable, holderOf } from '../roles/grantable-roles.ts'
 import { assertDomainAllowed } from '../tenants/email-domains.ts'
 import { lockTenant } from '../tenants/revision-store.ts'
 import { findTenant } from '../tenants/store.ts'
-
-import { invitationPending } from './create-invitation.ts'
 import { mailInvitation } from './mail-invitation.ts'
 import {
   findInvitation,
   hasOtherPending,
   type InvitationRow,
+  invitationPending,
   lockRolesById,
   renewInvitation,
 } from './store.ts'
@@ -36,15 +35,19 @@ export async function resendInvitation(
   const { token, hash: tokenHash } = makeOneTimeToken()
   const expiresAt = at + deps.config.INVITATION_VALIDITY_SECONDS * 1000
   await lockTenant(tx, tenantId)
-  const found = await findInvitation(tx, tenantId, id, at)
-  const tenant = await findTenant(tx, tenantId, userId)
+  const [found, tenant] = await Promise.all([
+    findInvitation(tx, tenantId, id, at),
+    findTenant(tx, tenantId, userId),
+  ])
   if (!found || !tenant) throw notFound()
   const { email, message } = found
   assertGrantable(holderOf(caller), await lockRolesById(tx, tenantId, found.role_ids))
   assertDomainAllowed(tenant.settings.allowed_email_domains, email, 'email')
   if (await hasOtherPending(tx, tenantId, email, id)) throw invitationPending()
-  const renewed = await renewInvitation(tx, { tenantId, id, tokenHash, at, expiresAt })
-  const invitation = await findInvitation(tx, tenantId, id, at)
+  const [renewed, invitation] = await Promise.all([
+    renewInvitation(tx, { tenantId, id, tokenHash, at, expiresAt }),
+    findInvitation(tx, tenantId, id, at),
+  ])
   if (!invitation) throw notFound()
   if (!renewed)
     throw invalidState(`An invitation that is ${invitation.status} cannot be sent again.`, invitation.status)

@@ -6,6 +6,7 @@ import type { Read } from '../../platform/db/read.ts'
 import { countRow, idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { emailAddress } from '../../platform/email-address.ts'
+import { ApiError } from '../../platform/errors.ts'
 import { systemRoles } from '../../policy-engine/catalogue/actions.ts'
 import { isOfSubject } from '../members/subject-store.ts'
 
@@ -128,7 +129,7 @@ interface NewInvitation {
   id: string
   email: string
   tokenHash: Buffer
-  roleIds: readonly string[]
+  roles: readonly { id: string; name: string }[]
   departmentId: string | null
   message: string
   inviter: { id: string; email: string }
@@ -136,19 +137,44 @@ interface NewInvitation {
   expiresAt: number
 }
 
-/** Inserts an invitation; false when one to the address is already pending. */
-export async function insertInvitation(tx: Tx, invitation: NewInvitation): Promise<boolean> {
-  const { tenantId, email, inviter } = invitation
+export const invitationPending = () =>
+  new ApiError(
+    409,
+    'invitation_pending',
+    'This address already has a pending invitation. Send that one again.',
+  )
+
+/** Inserts an invitation and gives it as it is now. The transaction can fail with 409 `invitation_pending`. */
+export function insertInvitation(tx: Tx, invitation: NewInvitation): InvitationRow {
+  const { tenantId, id, email, departmentId, message, inviter, expiresAt } = invitation
+  const role_ids = invitation.roles.map((role) => role.id)
   const at = moment(invitation.at)
-  const inserted = await tx.maybeOne(sql.type(idRow)`
-    insert into invitations (tenant_id, id, email, token_hash, role_ids, department_id, message, invited_by,
-                             invited_by_email, created_at, updated_at, expires_at)
-    values (${tenantId}, ${invitation.id}, ${email}, ${sql.binary(invitation.tokenHash)},
-            ${sql.array(invitation.roleIds, 'uuid')}, ${invitation.departmentId}, ${invitation.message}, ${inviter.id},
-            ${inviter.email}, ${at}, ${at}, ${moment(invitation.expiresAt)})
-    on conflict (tenant_id, email) where status = 'pending' do nothing returning id`)
-  if (inserted) addToCount(tx, tenantId, 'invitations')
-  return inserted !== null
+  tx.later(
+    sql.unsafe`
+      insert into invitations (tenant_id, id, email, token_hash, role_ids, department_id, message, invited_by,
+                               invited_by_email, created_at, updated_at, expires_at)
+      values (${tenantId}, ${id}, ${email}, ${sql.binary(invitation.tokenHash)}, ${sql.array(role_ids, 'uuid')},
+              ${departmentId}, ${message}, ${inviter.id}, ${inviter.email}, ${at}, ${at}, ${moment(expiresAt)})`,
+    invitationPending,
+  )
+  addToCount(tx, tenantId, 'invitations')
+  return {
+    id,
+    email,
+    roles: invitation.roles.map((role) => role.name),
+    role_ids,
+    department_id: departmentId,
+    message,
+    status: 'pending',
+    invited_by: inviter.id,
+    invited_by_email: inviter.email,
+    send_count: 1,
+    created_at: invitation.at,
+    expires_at: expiresAt,
+    accepted_at: null,
+    accepted_by: null,
+    version: 1,
+  }
 }
 
 /** Counts the invitations of the tenant that can be accepted now. Reliable only while the tenant is locked. */

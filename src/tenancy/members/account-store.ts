@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { addToCount } from '../../platform/db/count-rows.ts'
 import { defineList, type Filter, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
-import { countRow, idRow } from '../../platform/db/row-schemas.ts'
+import { countRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { giveRoles } from './store.ts'
 
@@ -36,6 +36,9 @@ const accountsOf = (tenantId: string) =>
 
 const statuses = { active: 'active', disabled: 'suspended' } as const
 export type AccountStatus = keyof typeof statuses
+
+/** The status of a service account, as its membership stores it. */
+export const storedStatus = (shown: AccountStatus): AccountRow['status'] => statuses[shown]
 
 /** The status of a membership, as a service account shows it. */
 export const shownStatus = (stored: AccountRow['status']): AccountStatus =>
@@ -102,21 +105,14 @@ export function insertAccount(
   giveRoles(tx, { tenantId, memberIds: [id], roleIds })
 }
 
-/** Updates a service account; false when neither it nor its roles change. */
-export async function changeAccount(
-  tx: Tx,
-  account: AccountValues & { status: AccountStatus; rolesChanged: boolean },
-): Promise<boolean> {
-  const { tenantId, id, name, description, departmentId, attributes, rolesChanged } = account
-  const next = sql.fragment`(${name}, ${description}, ${statuses[account.status]}, ${departmentId}::uuid,
-                             ${sql.jsonb(attributes as never)})`
-  const changed = await tx.maybeOne(sql.type(idRow)`
-    update memberships m set (first_name, description, status, department_id, attributes) = ${next},
-                             version = version + 1, updated_at = ${sql.timestamp(new Date(account.at))}
-    where m.tenant_id = ${tenantId} and m.id = ${id}
-      and (${rolesChanged} or (first_name, description, status, department_id, attributes) is distinct from ${next})
-    returning m.id`)
-  return changed !== null
+/** Updates a service account. The caller has locked the tenant. */
+export function changeAccount(tx: Tx, account: AccountValues & { status: AccountRow['status'] }): void {
+  const { tenantId, id, name, description, status, departmentId, attributes, at } = account
+  tx.later(sql.unsafe`
+    update memberships set first_name = ${name}, description = ${description}, status = ${status},
+                           department_id = ${departmentId}, attributes = ${sql.jsonb(attributes as never)},
+                           version = version + 1, updated_at = ${sql.timestamp(new Date(at))}
+    where tenant_id = ${tenantId} and id = ${id}`)
 }
 
 /** Whether a person made a key of a service account, which may be over by now. */

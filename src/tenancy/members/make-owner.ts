@@ -48,20 +48,8 @@ async function addAsOwner(tx: Tx, { tenant, person, at }: NewOwner): Promise<str
 async function promote(tx: Tx, { tenant, at }: NewOwner, member: MemberRow): Promise<string> {
   const roles = await lockRolesNamed(tx, tenant.id, [...member.roles, 'owner'])
   const { id, department_id: departmentId, manager_id: managerId, attributes } = member
-  const given = { tenantId: tenant.id, memberId: id, roleIds: roles.map((role) => role.id) }
-  const rolesChanged = await replaceRoles(tx, given)
-  const status = 'active'
-  const change = {
-    tenantId: tenant.id,
-    id,
-    status,
-    attributes,
-    departmentId,
-    managerId,
-    rolesChanged,
-    at,
-  } as const
-  await changeMember(tx, change)
+  replaceRoles(tx, { tenantId: tenant.id, memberId: id, roleIds: roles.map((role) => role.id) })
+  changeMember(tx, { tenantId: tenant.id, id, status: 'active', attributes, departmentId, managerId, at })
   return id
 }
 

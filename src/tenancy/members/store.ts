@@ -115,35 +115,27 @@ interface MemberChange {
   attributes: Record<string, unknown>
   departmentId: string | null
   managerId: string | null
-  rolesChanged: boolean
   at: number
 }
 
-/** Updates a membership; false when neither it nor its roles change. */
-export async function changeMember(tx: Tx, member: MemberChange): Promise<boolean> {
-  const next = sql.fragment`(${member.status}, ${member.departmentId}::uuid, ${member.managerId}::uuid, ${sql.jsonb(member.attributes as never)})`
-  const changed = await tx.maybeOne(sql.type(idRow)`
-    update memberships set (status, department_id, manager_id, attributes) = ${next},
-                           version = version + 1, updated_at = ${sql.timestamp(new Date(member.at))}
-    where tenant_id = ${member.tenantId} and id = ${member.id}
-      and (${member.rolesChanged} or (status, department_id, manager_id, attributes) is distinct from ${next})
-    returning id`)
-  return changed !== null
+/** Updates a membership. The caller has locked the tenant. */
+export function changeMember(tx: Tx, member: MemberChange): void {
+  const { tenantId, id, status, departmentId, managerId, attributes, at } = member
+  tx.later(sql.unsafe`
+    update memberships set status = ${status}, department_id = ${departmentId}, manager_id = ${managerId},
+                           attributes = ${sql.jsonb(attributes as never)}, version = version + 1,
+                           updated_at = ${sql.timestamp(new Date(at))}
+    where tenant_id = ${tenantId} and id = ${id}`)
 }
 
-/** Gives a member exactly these roles; false when nothing changes. */
-export async function replaceRoles(tx: Tx, { tenantId, memberId, roleIds }: RolesOfMember): Promise<boolean> {
-  const lists = listsOfValues(roleIds.map((roleId) => [tenantId, memberId, roleId]))
-  const changes = await Promise.all([
-    tx.query(sql.unsafe`
-      delete from membership_roles
-      where tenant_id = ${tenantId} and membership_id = ${memberId} and role_id <> all(${sql.array(roleIds, 'uuid')})`),
-    ...lists.map((values) =>
-      tx.query(sql.unsafe`
-        insert into membership_roles (tenant_id, membership_id, role_id) ${values} on conflict do nothing`),
-    ),
-  ])
-  return changes.some(({ rowCount }) => rowCount > 0)
+/** Gives a member exactly these roles. */
+export function replaceRoles(tx: Tx, { tenantId, memberId, roleIds }: RolesOfMember): void {
+  tx.later(sql.unsafe`
+    delete from membership_roles
+    where tenant_id = ${tenantId} and membership_id = ${memberId} and role_id <> all(${sql.array(roleIds, 'uuid')})`)
+  for (const values of listsOfValues(roleIds.map((roleId) => [tenantId, memberId, roleId])))
+    tx.later(sql.unsafe`
+      insert into membership_roles (tenant_id, membership_id, role_id) ${values} on conflict do nothing`)
 }
 
 /** Ends the sessions that a member has at `at`, in this tenant only. */

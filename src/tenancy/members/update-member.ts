@@ -15,7 +15,7 @@ import { checkAttributes } from './check-attributes.ts'
 import { assertCanChange, assertOwnerRemains } from './keep-owners.ts'
 import { auditedMember, type MemberChange } from './member-schemas.ts'
 import { recordMemberChange } from './record-member-change.ts'
-import { changeMember, findMember, type MemberRow, replaceRoles } from './store.ts'
+import { changeMember, type MemberRow, replaceRoles } from './store.ts'
 
 /**
  * Changes a membership; it takes effect at the member's next request. Does nothing when nothing changes. 403 for roles
@@ -33,13 +33,23 @@ export async function updateMember(
   const { id: memberId } = member
   assertAmong(ifMatch, member.version)
   assertCanChange(caller, member)
-  const roles = change.roles && (await findRequestedRoles(tx, tenantId, change.roles))
+  const [roles, isKept] = await Promise.all([
+    change.roles && findRequestedRoles(tx, tenantId, change.roles),
+    isKeptBy(tx, caller, member),
+  ])
   if (member.kind === 'service_account') assertNoOwner(roles ?? [])
-  assertCanGrant(caller, member, roles ?? [], change, await isKeptBy(tx, caller, member))
-  if (change.attributes) await checkAttributes(tx, tenantId, change.attributes)
-  if (!(await apply(tx, tenantId, member, roles, change, at))) return member
+  assertCanGrant(caller, member, roles ?? [], change, isKept)
+  await Promise.all([
+    change.attributes && checkAttributes(tx, tenantId, change.attributes),
+    change.department_id && requireDepartment(tx, tenantId, change.department_id, 'department_id'),
+    change.manager_id && requireManager(tx, tenantId, change.manager_id, member.user_id ?? memberId),
+  ])
+  const changed = changedMember(member, roles, change, at)
+  if (!changed) return member
+  if (roles) replaceRoles(tx, { tenantId, memberId, roleIds: roles.map((role) => role.id) })
+  const { status, attributes, department_id: departmentId, manager_id: managerId } = changed
+  changeMember(tx, { tenantId, id: memberId, status, attributes, departmentId, managerId, at })
   if (member.roles.includes('owner')) await assertOwnerRemains(tx, tenantId)
-  const changed = (await findMember(tx, tenantId, memberId)) ?? member
   const changes = changesBetween(auditedMember(member), auditedMember(changed))
   await recordMemberChange(tx, caller, at, member, { what: 'changed', action: 'member:update', changes })
   return changed
@@ -90,22 +100,23 @@ export function assertNoOwner(roles: readonly RoleRow[]): void {
     )
 }
 
-async function apply(
-  tx: Tx,
-  tenantId: string,
+/** The member after a change; null when nothing changes. */
+function changedMember(
   member: MemberRow,
   roles: readonly RoleRow[] | undefined,
   change: MemberChange,
   at: number,
-): Promise<boolean> {
+): MemberRow | null {
   const { status = member.status, attributes = member.attributes } = change
-  const { department_id: departmentId = member.department_id, manager_id: managerId = member.manager_id } =
-    change
-  if (change.department_id) await requireDepartment(tx, tenantId, departmentId, 'department_id')
-  if (change.manager_id) await requireManager(tx, tenantId, change.manager_id, member.user_id ?? member.id)
-  const rolesChanged =
-    roles !== undefined &&
-    (await replaceRoles(tx, { tenantId, memberId: member.id, roleIds: roles.map((role) => role.id) }))
-  const { id } = member
-  return changeMember(tx, { tenantId, id, status, attributes, departmentId, managerId, rolesChanged, at })
+  const { department_id = member.department_id, manager_id = member.manager_id } = change
+  const names = roles ? roles.map((role) => role.name) : member.roles
+  const next = { roles: names, status, attributes, department_id, manager_id }
+  if (isDeepStrictEqual(valuesOf(next), valuesOf(member))) return null
+  return { ...member, ...next, version: member.version + 1, updated_at: at }
 }
+
+type Values = Pick<MemberRow, 'roles' | 'status' | 'attributes' | 'department_id' | 'manager_id'>
+
+/** What a change can change. Attributes of a row have another prototype than those of a body. */
+const valuesOf = ({ roles, status, attributes, department_id, manager_id }: Values) =>
+  [roles, status, { ...attributes }, department_id, manager_id] as const

@@ -9,10 +9,7 @@ import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { incrementPolicyRevision, lockTenant } from '../tenants/revision-store.ts'
 import { assertHeld, holderOf } from './grantable-roles.ts'
 import { auditedRole, type newRole } from './role-schemas.ts'
-import { countCustomRoles, findRole, insertRole, type RoleDetailRow } from './store.ts'
-
-export const nameTaken = () =>
-  new ApiError(409, 'name_taken', 'This tenant has a role with this name. Choose another name.')
+import { countCustomRoles, insertRole, type RoleDetailRow } from './store.ts'
 
 /** Creates a custom role. 403 for a permission that the caller lacks, 409 `limit_reached` or `name_taken`. */
 export async function createRole(
@@ -32,13 +29,8 @@ export async function createRole(
       'limit_reached',
       `A tenant can have at most ${config.LIMIT_CUSTOM_ROLES} custom roles.`,
     )
-  const [inserted, role] = await Promise.all([
-    insertRole(tx, { ...body, tenantId, id, at }),
-    findRole(tx, tenantId, id),
-    incrementPolicyRevision(tx, tenantId),
-  ])
-  if (!inserted) throw nameTaken()
-  if (!role) throw new Error('The new role cannot be read')
+  const role = insertRole(tx, { ...body, tenantId, id, at })
+  incrementPolicyRevision(tx, tenantId)
   await recordChange(tx, caller, at, {
     event: 'tenant.role_created',
     data: { role_id: id },

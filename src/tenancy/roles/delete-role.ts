@@ -26,7 +26,7 @@ export async function deleteRole(
   assertOwn(role)
   if (!(await deleteUnusedRole(tx, tenantId, roleId)))
     throw new ApiError(409, 'role_in_use', 'Members or policies use this role. Remove it from them first.')
-  await incrementPolicyRevision(tx, tenantId)
+  incrementPolicyRevision(tx, tenantId)
   await recordChange(tx, caller, at, {
     event: 'tenant.role_deleted',
     data: { role_id: roleId },

@@ -5,11 +5,10 @@ import type { Read } from '../../platform/db/read.ts'
 import { countRow, idRow } from '../../platform/db/row-schemas.ts'
 import { listsOfValues } from '../../platform/db/rows.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { ApiError } from '../../platform/errors.ts'
 import { applicationName } from '../../platform/http/schemas.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { systemRoles } from '../../policy-engine/catalogue/actions.ts'
-
-const takenRow = z.object({ taken: z.boolean() })
 
 const roleRow = z.object({
   id: z.uuid(),
@@ -129,13 +128,6 @@ export async function lockRole(tx: Tx, tenantId: string, roleId: string): Promis
   tx.later(sql.unsafe`select 1 from roles where tenant_id = ${tenantId} and id = ${roleId} for update`)
 }
 
-/** Whether a role other than `exceptId` has the name. Reliable only while the tenant is locked. */
-export function hasRoleNamed(tx: Tx, tenantId: string, name: string, exceptId: string): Promise<boolean> {
-  return tx.oneFirst(sql.type(takenRow)`
-    select exists (select 1 from roles where tenant_id = ${tenantId} and name_key = ${roleNameKey(name)}
-                   and id <> ${exceptId}) as taken`)
-}
-
 interface CustomRole {
   tenantId: string
   id: string
@@ -145,28 +137,46 @@ interface CustomRole {
   at: number
 }
 
-/** Inserts a custom role; false when its name is taken. */
-export async function insertRole(tx: Tx, role: CustomRole): Promise<boolean> {
+const nameTaken = () =>
+  new ApiError(409, 'name_taken', 'This tenant has a role with this name. Choose another name.')
+
+/** Inserts a custom role and gives it as it is now. The transaction can fail with 409 `name_taken`. */
+export function insertRole(tx: Tx, role: CustomRole): RoleDetailRow {
+  const { tenantId, id, name, description, permissions } = role
+  const key = roleNameKey(name)
   const at = sql.timestamp(new Date(role.at))
-  const inserted = await tx.maybeOne(sql.type(idRow)`
-    insert into roles (tenant_id, id, name, name_key, description, permissions, is_system, created_at, updated_at)
-    values (${role.tenantId}, ${role.id}, ${role.name}, ${roleNameKey(role.name)}, ${role.description},
-            ${sql.array(role.permissions, 'text')}, false, ${at}, ${at})
-    on conflict (tenant_id, name_key) do nothing returning id`)
-  if (inserted) addToCount(tx, role.tenantId, 'roles')
-  return inserted !== null
+  tx.later(
+    sql.unsafe`
+      insert into roles (tenant_id, id, name, name_key, description, permissions, is_system, created_at, updated_at)
+      values (${tenantId}, ${id}, ${name}, ${key}, ${description}, ${sql.array(permissions, 'text')}, false, ${at}, ${at})`,
+    nameTaken,
+  )
+  addToCount(tx, tenantId, 'roles')
+  const times = { created_at: role.at, updated_at: role.at }
+  const counts = { version: 1, member_count: 0 }
+  const origin = { is_system: false, managed_by: null, managed_as: null }
+  return {
+    id,
+    name,
+    name_key: key,
+    description,
+    permissions: [...permissions],
+    ...origin,
+    ...counts,
+    ...times,
+  }
 }
 
-/** Updates a custom role; false when nothing changes, and for a system role. */
-export async function changeRole(tx: Tx, role: CustomRole): Promise<boolean> {
-  const permissions = sql.array(role.permissions, 'text')
-  const changed = await tx.maybeOne(sql.type(idRow)`
-    update roles set name = ${role.name}, name_key = ${roleNameKey(role.name)}, description = ${role.description},
-                     permissions = ${permissions}, version = version + 1, updated_at = ${sql.timestamp(new Date(role.at))}
-    where tenant_id = ${role.tenantId} and id = ${role.id} and not is_system
-      and (name, description, permissions) is distinct from (${role.name}, ${role.description}, ${permissions})
-    returning id`)
-  return changed !== null
+/** Updates a custom role, which the caller has locked. The transaction can fail with 409 `name_taken`. */
+export function changeRole(tx: Tx, role: CustomRole): void {
+  tx.later(
+    sql.unsafe`
+      update roles set name = ${role.name}, name_key = ${roleNameKey(role.name)}, description = ${role.description},
+                       permissions = ${sql.array(role.permissions, 'text')}, version = version + 1,
+                       updated_at = ${sql.timestamp(new Date(role.at))}
+      where tenant_id = ${role.tenantId} and id = ${role.id} and not is_system`,
+    nameTaken,
+  )
 }
 
 /** Deletes a custom role that no member has and no policy names; else false. Reliable only while the role is locked. */

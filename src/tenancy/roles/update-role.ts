@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Deps } from '../../deps.ts'
 import { changesBetween } from '../../platform/audit/append-audit.ts'
 import { recordChange } from '../../platform/audit/record-change.ts'
@@ -7,10 +8,9 @@ import { ApiError, managedByApplication } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import { incrementPolicyRevision } from '../tenants/revision-store.ts'
-import { nameTaken } from './create-role.ts'
 import { assertHeld, holderOf } from './grantable-roles.ts'
 import { auditedRole, type RoleChange } from './role-schemas.ts'
-import { changeRole, findRole, hasRoleNamed, type RoleDetailRow } from './store.ts'
+import { changeRole, type RoleDetailRow, roleNameKey } from './store.ts'
 
 const systemRole = () =>
   new ApiError(
@@ -46,11 +46,11 @@ export async function updateRole(
     holderOf(caller),
     permissions.filter((permission) => !role.permissions.includes(permission)),
   )
-  if (name !== role.name && (await hasRoleNamed(tx, tenantId, name, roleId))) throw nameTaken()
-  const next = { tenantId, id: roleId, name, description, permissions, at }
-  if (!(await changeRole(tx, next))) return role
-  const [found] = await Promise.all([findRole(tx, tenantId, roleId), incrementPolicyRevision(tx, tenantId)])
-  const changed = found ?? role
+  const next = { name, description, permissions }
+  if (isDeepStrictEqual(next, auditedRole(role))) return role
+  changeRole(tx, { tenantId, id: roleId, ...next, at })
+  incrementPolicyRevision(tx, tenantId)
+  const changed = { ...role, ...next, name_key: roleNameKey(name), version: role.version + 1, updated_at: at }
   await recordChange(tx, caller, at, {
     event: 'tenant.role_updated',
     data: { role_id: roleId },

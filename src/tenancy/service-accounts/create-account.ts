@@ -42,15 +42,20 @@ export async function createAccount(
   const id = timeOrderedId(at)
   const max = config.LIMIT_SERVICE_ACCOUNTS
   await lockTenant(tx, tenantId)
-  if ((await countAccounts(tx, tenantId)) >= max)
+  const [count, roles] = await Promise.all([
+    countAccounts(tx, tenantId),
+    findRequestedRoles(tx, tenantId, body.roles),
+  ])
+  if (count >= max)
     throw new ApiError(409, 'limit_reached', `A tenant can have at most ${max} service accounts.`)
-  const roles = await findRequestedRoles(tx, tenantId, body.roles)
   assertNoOwner(roles)
   assertGrantable(holderOf(caller), roles)
   const { name, description, department_id: departmentId = null, attributes = {} } = body
   assertMayDescribe(caller, { department_id: departmentId, attributes })
-  await requireDepartment(tx, tenantId, departmentId, 'department_id')
-  if (body.attributes) await checkAttributes(tx, tenantId, attributes)
+  await Promise.all([
+    requireDepartment(tx, tenantId, departmentId, 'department_id'),
+    body.attributes && checkAttributes(tx, tenantId, attributes),
+  ])
   const roleIds = roles.map((role) => role.id)
   insertAccount(tx, { tenantId, id, name, description, departmentId, attributes, roleIds, createdBy, at })
   const account = await findAccount(tx, tenantId, id)

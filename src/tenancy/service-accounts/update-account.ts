@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Deps } from '../../deps.ts'
 import { changesBetween } from '../../platform/audit/append-audit.ts'
 import { recordChange } from '../../platform/audit/record-change.ts'
@@ -6,7 +7,7 @@ import type { Versions } from '../../platform/db/version.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import { requireDepartment } from '../departments/create-department.ts'
-import { type AccountRow, changeAccount, findAccount, shownStatus } from '../members/account-store.ts'
+import { type AccountRow, changeAccount, findAccount, storedStatus } from '../members/account-store.ts'
 import { findRequestedRoles } from '../members/add-member.ts'
 import { checkAttributes } from '../members/check-attributes.ts'
 import { replaceRoles } from '../members/store.ts'
@@ -32,13 +33,25 @@ export async function updateAccount(
   assertNoOwner(roles ?? [])
   assertCanGrant(caller, { ...account, user_id: null, manager_id: null }, roles ?? [], change)
   const { name = account.name, description = account.description, attributes = account.attributes } = change
-  const { department_id: departmentId = account.department_id, status = shownStatus(account.status) } = change
-  if (change.attributes) await checkAttributes(tx, tenantId, attributes)
-  if (change.department_id) await requireDepartment(tx, tenantId, departmentId, 'department_id')
-  const roleIds = roles?.map((role) => role.id)
-  const rolesChanged = roleIds !== undefined && (await replaceRoles(tx, { tenantId, memberId: id, roleIds }))
-  const next = { tenantId, id, name, description, departmentId, attributes, status, rolesChanged, at }
-  if (!(await changeAccount(tx, next))) return account
+  const { department_id: departmentId = account.department_id } = change
+  const status = change.status ? storedStatus(change.status) : account.status
+  await Promise.all([
+    change.attributes && checkAttributes(tx, tenantId, attributes),
+    change.department_id && requireDepartment(tx, tenantId, change.department_id, 'department_id'),
+  ])
+  const names = roles?.map((role) => role.name) ?? account.roles
+  const next = {
+    ...account,
+    name,
+    description,
+    status,
+    attributes,
+    department_id: departmentId,
+    roles: names,
+  }
+  if (isDeepStrictEqual(valuesOf(next), valuesOf(account))) return account
+  if (roles) replaceRoles(tx, { tenantId, memberId: id, roleIds: roles.map((role) => role.id) })
+  changeAccount(tx, { tenantId, id, name, description, departmentId, attributes, status, at })
   const changed = (await findAccount(tx, tenantId, id)) ?? account
   await recordChange(tx, caller, at, {
     event: 'tenant.service_account_updated',
@@ -49,3 +62,7 @@ export async function updateAccount(
   })
   return changed
 }
+
+/** What a change can change. Attributes of a row have another prototype than those of a body. */
+const valuesOf = ({ name, description, roles, status, attributes, department_id }: AccountRow) =>
+  [name, description, roles, status, { ...attributes }, department_id] as const

@@ -22,15 +22,11 @@ export async function lockTenant(tx: Tx, tenantId: string): Promise<void> {
 
 /**
  * Records that roles, attribute definitions or policies changed, so that no decision uses older ones. The row of the
- * tenant is locked until the transaction ends, so that such changes happen one at a time. Returns the new revision.
+ * tenant is locked until the transaction ends, so that such changes happen one at a time.
  */
-export function incrementPolicyRevision(tx: Tx, tenantId: string): Promise<number> {
-  if (tx.distributed) {
-    countOnItsNode(tx, tenantId, 1)
-    return readRevision(tx, tenantId)
-  }
-  return tx.oneFirst(sql.type(policyRevisionRow)`
-    update tenants set policy_revision = policy_revision + 1 where id = ${tenantId} returning policy_revision`)
+export function incrementPolicyRevision(tx: Tx, tenantId: string): void {
+  if (tx.distributed) countOnItsNode(tx, tenantId, 1)
+  else tx.later(sql.unsafe`update tenants set policy_revision = policy_revision + 1 where id = ${tenantId}`)
 }
 
 function countOnItsNode(tx: Tx, tenantId: string, changes: 0 | 1): void {

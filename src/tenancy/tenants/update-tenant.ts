@@ -21,8 +21,11 @@ export async function updateTenant(
   const at = clock()
   assertAmong(ifMatch, before.version)
   const { name, settings = {} } = change
-  if (!(await changeTenant(tx, { id: tenantId, name, settings, at }))) return before
-  const tenant = await findTenant(tx, tenantId, userId)
+  const [isChanged, tenant] = await Promise.all([
+    changeTenant(tx, { id: tenantId, name, settings, at }),
+    findTenant(tx, tenantId, userId),
+  ])
+  if (!isChanged) return before
   if (!tenant) throw notFound()
   await recordChange(tx, caller, at, {
     event: 'tenant.tenant_updated',
