@@ -10,7 +10,7 @@ import type { Databases } from './platform/db/transaction.ts'
 import type { DecisionPace } from './platform/decision-budget.ts'
 import type { Approvals } from './platform/http/approvals.ts'
 import type { CallBudget } from './platform/http/authenticate.ts'
-import type { DeclaredWords, LoadPolicies, RecordDecision } from './platform/http/policies-in-force.ts'
+import type { DeclaredWords, PolicyCache, RecordDecision } from './platform/http/policies-in-force.ts'
 import type { KeyedSemaphore } from './platform/keyed-semaphore.ts'
 import type { Metrics } from './platform/metrics/metrics.ts'
 import type { AccessEngine } from './policy-engine/evaluate/engine.ts'
@@ -31,7 +31,7 @@ export interface Deps {
   access: AccessEngine
   /** For a request that makes many decisions. */
   newPace: () => DecisionPace
-  loadPolicies: LoadPolicies
+  policyCache: PolicyCache
   recordDecision: RecordDecision
   /** What the manifests declare, for the hints of an evaluation. */
   declaredWords: DeclaredWords

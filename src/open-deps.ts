@@ -4,7 +4,7 @@ import { createApprovals } from './authorization/approvals/approvals.ts'
 import { decisionLog } from './authorization/decisions/record-decision.ts'
 import { shadowCounter } from './authorization/decisions/shadow-counts.ts'
 import { declaredWords } from './authorization/evaluation/declared-words.ts'
-import { policyLoader } from './authorization/policies/load-policies.ts'
+import { policyCache } from './authorization/policies/load-policies.ts'
 import { switchOffLateModules } from './authorization/policies/switch-off-late-modules.ts'
 import { type Config, sendingOf } from './config.ts'
 import type { Deps } from './deps.ts'
@@ -106,7 +106,6 @@ export async function openDeps(
     await Promise.all(Object.values(db).map((pool) => pool.end()))
   }
   const signer = createTokenSigner(ring.now, ring.lookAgain)
-  const loadPolicies = measurePolicies(policyLoader({ db, access }), metrics)
   const recordDecision = measureLog(
     decisionLog({ db, log, metrics, config, access: shadowAccess, shadowCounts }),
     metrics,
@@ -121,7 +120,7 @@ export async function openDeps(
     signer,
     access,
     newPace: () => decisionPace(config.LIMIT_DECISION_MS_PER_REQUEST),
-    loadPolicies,
+    policyCache: measurePolicies(policyCache({ db, access }), metrics),
     recordDecision,
     declaredWords: declaredWords({ db, clock }),
     shadowCounts,

@@ -4,6 +4,7 @@ interface LruCache<V> {
   get(key: string): V | undefined
   /** Adds or replaces a value of this size. Evicts the least recently used values if needed, but never this one. */
   set(key: string, value: V, size: number): void
+  delete(key: string): void
   /** the sum of all sizes */
   size(): number
 }
@@ -13,6 +14,10 @@ export function createLruCache<V>(limit: number): LruCache<V> {
   // A Map iterates in insertion order, so the first key is the least recently used.
   const kept = new Map<string, { value: V; size: number }>()
   let total = 0
+  const remove = (key: string) => {
+    total -= kept.get(key)?.size ?? 0
+    kept.delete(key)
+  }
 
   return {
     get(key) {
@@ -23,15 +28,15 @@ export function createLruCache<V>(limit: number): LruCache<V> {
       return found.value
     },
     set(key, value, size) {
-      total += size - (kept.get(key)?.size ?? 0)
-      kept.delete(key)
+      remove(key)
+      total += size
       kept.set(key, { value, size })
-      for (const [oldest, { size: freed }] of kept) {
+      for (const oldest of kept.keys()) {
         if (total <= limit || oldest === key) return
-        kept.delete(oldest)
-        total -= freed
+        remove(oldest)
       }
     },
+    delete: remove,
     size: () => total,
   }
 }

@@ -214,7 +214,7 @@ t.test('questions about types and actions that no policy names share one slice',
     })
     revision = body.context.policy_revision
   }
-  const kept = await service.deps.loadPolicies({ tenantId: tenant.tenantId, userId: tenant.id }, revision)
+  const kept = await service.deps.policyCache.load({ tenantId: tenant.tenantId, userId: tenant.id }, revision)
   const slice = (type: string, action: string) => kept.slice(type, action, service.now())
   t.equal(slice('type-1', 'doc:x1'), slice('type-21', 'doc:x21'))
   t.equal(

@@ -80,15 +80,15 @@ export function knownSubject(
 }
 
 /** The caller's policies, at the revision of the request. */
-export const policiesOf = async ({ loadPolicies }: Pick<Deps, 'loadPolicies'>, caller: Caller) =>
-  loadPolicies(caller, caller.auth.tenant?.policyRevision ?? 0)
+export const policiesOf = async ({ policyCache }: Pick<Deps, 'policyCache'>, caller: Caller) =>
+  policyCache.load(caller, caller.auth.tenant?.policyRevision ?? 0)
 
 /**
  * Completes questions with their parts, and with the tenant's policies. The manifests are read only for words that neither
  * a policy nor a role names.
  */
 export async function loadQuestions(
-  deps: Pick<Deps, 'loadPolicies' | 'declaredWords'>,
+  deps: Pick<Deps, 'policyCache' | 'declaredWords'>,
   caller: Caller,
   parts: QuestionParts,
   questions: readonly Question[],

@@ -64,19 +64,20 @@ export class Batch extends Statements {
     return (await this.#answers.promise)[index]!
   }
 
-  send(): void {
+  /** `by` takes the place of the option: what was asked for can be slow. */
+  send(by = this.#options.by): void {
     this.#sent = true
     if (this.#statements.length === 0) return
     const text = () => ({ 'db.query.text': this.#statements.map((statement) => statement.text).join('; ') })
     const name = this.#options.by === 'write' ? 'transaction' : 'read'
-    inPostgresSpan(name, text, () => repeated(() => this.#run(), this.#pool.retried)).then(
+    inPostgresSpan(name, text, () => repeated(() => this.#run(by), this.#pool.retried)).then(
       this.#answers.resolve,
       this.#answers.reject,
     )
   }
 
-  async #run(): Promise<Answer[]> {
-    const { scope, by } = this.#options
+  async #run(by: BatchOptions['by']): Promise<Answer[]> {
+    const { scope } = this.#options
     const block = needsBlock(this.#options, this.#pool)
     const set = opening(this.#options, this.#pool)
     const before = block ? [begin(this.#pool.prepared), ...set] : set

@@ -29,7 +29,7 @@ export async function authenticate(
   http: Context,
   route: DecidedRoute,
   claims: Claims,
-  { tenantId, auth: loading }: Pick<Loading, 'tenantId' | 'auth'>,
+  { tenantId, auth: loading, loadPolicies }: Omit<Loading, 'loaded'>,
 ): Promise<RequestContext> {
   const auth = await loading
   assertAlive(claims.token, auth)
@@ -37,7 +37,7 @@ export async function authenticate(
   assertNotEndedHere(auth, claims, tenantId)
   // Count only now: the token of an ended session must not use up its owner's calls.
   http.set(deps.budget.spend(spenderOf(claims)))
-  return enter(deps, http, route, { claims, tenantId, auth })
+  return enter(deps, http, route, { claims, tenantId, auth, loadPolicies })
 }
 
 /**
@@ -48,7 +48,12 @@ export async function enter(
   deps: PathDeps,
   http: RequestContext['http'],
   route: DecidedRoute,
-  { claims, tenantId, auth }: { claims: Claims; tenantId: string; auth: AuthContext },
+  {
+    claims,
+    tenantId,
+    auth,
+    loadPolicies,
+  }: Omit<Loading, 'auth' | 'loaded'> & { claims: Claims; auth: AuthContext },
 ): Promise<RequestContext> {
   if (route.scope !== 'token') assertInside(route, claims.tenantId, tenantId, auth)
   if (tenantId !== claims.tenantId) assertAllowedFromOutside(route, auth)
@@ -72,7 +77,7 @@ export async function enter(
     viewOfRows,
   }
   const { tenant } = auth
-  const inForce = tenant && deps.loadPolicies(caller, tenant.policyRevision)
+  const inForce = tenant && loadPolicies(caller, tenant.policyRevision)
   const policies = inForce instanceof Promise ? await inForce : inForce
   const request: RequestContext = { http, route, caller, policies, now: deps.clock(), decided: null }
   return request

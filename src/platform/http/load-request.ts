@@ -3,6 +3,7 @@ import { isDatabaseUnavailable } from '../db/database-errors.ts'
 import { type Read, readInTenant } from '../db/read.ts'
 import { pathId } from './authenticate.ts'
 import type { AuthContext, Claims } from './caller.ts'
+import type { LoadPolicies } from './policies-in-force.ts'
 import type { Received } from './receive.ts'
 import type { PathDeps } from './request-context.ts'
 import type { Bearer, Handled, OnResource, Route } from './route.ts'
@@ -12,12 +13,14 @@ export interface Loading {
   /** The tenant of the request: the token's, or the path's. */
   tenantId: string
   auth: Promise<AuthContext | null>
+  loadPolicies: LoadPolicies
   /** Gives what the route loads. It can reject with 404. */
   loaded(): Promise<unknown>
 }
 
 /**
- * Reads the caller's auth context and what the route loads, in one round trip. The tenant of a path is the caller's
+ * Reads the caller's auth context and what the route loads, in one round trip, with the policies if they are not in
+ * memory. The tenant of a path is the caller's
  * choice: what lies in another tenant than the token's is loaded only after the caller was found to be inside. Throws
  * 404 for a malformed id of a tenant.
  */
@@ -39,15 +42,17 @@ export function loadRequest(
   const fromReplica = route.fromReplica && deps.db.replica !== undefined
   const loadsAtOnce = load !== null && tenantId === claims.tenantId && !fromReplica
   const canBeSlow = loadsAtOnce && 'input' in received && !loadsByKeys(route, received.input.query)
-  const batch = new Batch(deps.db.api, { scope: bearer, by: canBeSlow ? 'read' : 'readShared' })
+  const batch = new Batch(deps.db.api, { scope: bearer, by: 'readShared' })
   const auth = deps.loadAuthContext(batch, bearer)
+  const askedPolicies = tenantId === claims.tenantId ? deps.policyCache.ask(batch, tenantId) : null
   const together = loadsAtOnce ? load(batch) : null
-  batch.send()
+  batch.send(canBeSlow || askedPolicies ? 'read' : 'readShared')
   // The route's rows are asked for before the caller is known. If they fail first, nothing awaits them yet.
   together?.catch(() => undefined)
   return {
     tenantId,
     auth,
+    loadPolicies: askedPolicies ?? deps.policyCache.load,
     loaded: async () =>
       together ?? (load && (fromReplica ? readReplica : readInTenant)(deps.db, bearer, load)),
   }

@@ -1,6 +1,7 @@
 import type { Slice } from '../../policy-engine/compile/compiled-policy.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
+import type { Read } from '../db/read.ts'
 
 /** A tenant's policies at one revision. */
 export interface PoliciesInForce {
@@ -21,6 +22,18 @@ export type LoadPolicies = (
   scope: { tenantId: string; userId: string },
   revision: number,
 ) => PoliciesInForce | Promise<PoliciesInForce>
+
+/** The policies of tenants, in memory. */
+export interface PolicyCache {
+  load: LoadPolicies
+  /**
+   * Asks for a tenant's policies among the statements that read its auth context, which saves a round trip; gives what
+   * loads them from the answer. Null if they are in memory, or another request asks for them.
+   */
+  ask(read: Read, tenantId: string): LoadPolicies | null
+  /** After a change of what decisions read, so that the next request asks for it. */
+  forget(tenantId: string): void
+}
 
 /** A decision to log. */
 export interface DecisionRecord {

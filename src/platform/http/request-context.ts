@@ -11,7 +11,7 @@ import type { KeyedSemaphore } from '../keyed-semaphore.ts'
 import type { Approvals } from './approvals.ts'
 import type { CallBudget } from './authenticate.ts'
 import type { ApiKeys, Caller, LoadAuthContext } from './caller.ts'
-import type { LoadPolicies, PoliciesInForce, RecordDecision } from './policies-in-force.ts'
+import type { PoliciesInForce, PolicyCache, RecordDecision } from './policies-in-force.ts'
 import type { Route, RouteInput } from './route.ts'
 
 /** A route whose requests are decided by an action. */
@@ -51,7 +51,7 @@ export interface PathDeps {
   clock: () => number
   db: Pick<Databases, 'api' | 'replica'>
   loadAuthContext: LoadAuthContext
-  loadPolicies: LoadPolicies
+  policyCache: PolicyCache
   recordDecision: RecordDecision
   sealer: Sealer
   signer: TokenSigner

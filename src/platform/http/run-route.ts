@@ -34,8 +34,8 @@ export async function runRoute(
       assertAllowed(permit(request, decide(deps, request, 'resource', resourceIn(request, resource))))
       return route.handle(loaded, routeInput)
     }
-    case 'change':
-      return runChange(deps, request, {
+    case 'change': {
+      const answer = await runChange(deps, request, {
         route,
         input: routeInput,
         approvalId: input.approvalId,
@@ -46,8 +46,14 @@ export async function runRoute(
             ? null
             : repeatableCall(deps, request, routeInput, input.idempotencyKey),
       })
+      if (changesPolicies.test(route.action)) deps.policyCache.forget(request.caller.tenantId)
+      return answer
+    }
   }
 }
+
+/** Changes of what decisions read: the policies of the tenant have a new revision. */
+const changesPolicies = /^(policy|role|attribute_definition|department):/
 
 /** The permit for what was sent. A GET with a provisional decision is decided on its answer (show-answer.ts). */
 function permitSent(deps: PathDeps, request: RequestContext, body: unknown): Permit {

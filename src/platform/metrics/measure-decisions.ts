@@ -1,6 +1,6 @@
 import { isServiceAction } from '../../policy-engine/catalogue/actions.ts'
 import type { Lane } from '../../policy-engine/evaluate/engine.ts'
-import type { LoadPolicies, RecordDecision } from '../http/policies-in-force.ts'
+import type { LoadPolicies, PolicyCache, RecordDecision } from '../http/policies-in-force.ts'
 import type { Metrics } from './metrics.ts'
 
 /** Wraps an engine, or its lane: times each evaluation, and counts those that threw. */
@@ -27,11 +27,21 @@ export const measureLog =
     return record(...records)
   }
 
-/** Wraps the loader: counts whether policies were in memory or had to be read. */
-export const measurePolicies =
-  (load: LoadPolicies, metrics: Metrics): LoadPolicies =>
-  (scope, revision) => {
-    const policies = load(scope, revision)
-    metrics.policiesFound(!(policies instanceof Promise))
-    return policies
+/** Wraps the cache: counts whether policies were in memory or had to be read. */
+export function measurePolicies(cache: PolicyCache, metrics: Metrics): PolicyCache {
+  const counted =
+    (load: LoadPolicies): LoadPolicies =>
+    (scope, revision) => {
+      const policies = load(scope, revision)
+      metrics.policiesFound(!(policies instanceof Promise))
+      return policies
+    }
+  return {
+    ...cache,
+    load: counted(cache.load),
+    ask(read, tenantId) {
+      const load = cache.ask(read, tenantId)
+      return load && counted(load)
+    },
   }
+}

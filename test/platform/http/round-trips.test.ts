@@ -6,14 +6,28 @@ import { sharedService } from '../../helpers/shared-service.ts'
 
 const service = await sharedService(t, { workers: false })
 const ada = await service.signUp()
-const role = await ada.post(`/api/v1/tenants/${ada.tenantId}/roles/`, {
-  name: 'Reader',
-  permissions: ['note:read'],
-})
+const word = () => `w${Math.random().toString(36).slice(2)}`
+const tenant = `/api/v1/tenants/${ada.tenantId}`
+const role = await ada.post(`${tenant}/roles/`, { name: 'Reader', permissions: ['note:read'] })
+const department = await ada.post(`${tenant}/departments/`, { name: 'Sales' })
+const rule = { effect: 'allow', actions: ['note:read'], conditions: {} }
+const policy = await ada.post('/api/v1/policies/', { name: 'Notes', ...rule })
+const departments = [department.body.id, null]
+let moves = 0
+const spareRoles = await made(`${tenant}/roles/`)
+const spareDepartments = await made(`${tenant}/departments/`)
+const member = await ada.get(`${tenant}/members/`)
 const key = await ada.post('/api/v1/users/me/keys/', { name: 'Laptop' })
 let refresh = ada.refresh
 
-const tenant = `/api/v1/tenants/${ada.tenantId}`
+/** The ids of four new objects, one for each run. */
+async function made(path: string): Promise<string[]> {
+  const answers = await Promise.all(
+    ['A', 'B', 'C', 'D'].map((name) => ada.post(path, { name: `Spare ${name}` })),
+  )
+  return answers.map(({ body }) => body.id)
+}
+
 const own = { subject: { type: 'user', id: ada.id }, action: { name: 'note:read' } }
 const question = { ...own, resource: { type: 'note', id: '1' } }
 
@@ -41,12 +55,27 @@ const requests: Record<string, () => Promise<unknown>> = {
     refresh = body.refresh
   },
   'POST switch-tenant': () => ada.post('/api/v1/auth/switch-tenant/', { tenant_id: ada.tenantId }),
-  'POST roles': () => ada.post(`${tenant}/roles/`, { name: `Role ${Math.random()}` }),
+  'POST roles': () => ada.post(`${tenant}/roles/`, { name: word() }),
   'POST roles, with Idempotency-Key': () => {
     const headers = { 'idempotency-key': `key-${Math.random()}` }
-    return ada.post(`${tenant}/roles/`, { name: `Role ${Math.random()}` }, { headers })
+    return ada.post(`${tenant}/roles/`, { name: word() }, { headers })
   },
-  'PATCH roles/:rid': () => ada.patch(`${tenant}/roles/${role.body.id}/`, { name: `Role ${Math.random()}` }),
+  'PATCH roles/:rid': () => ada.patch(`${tenant}/roles/${role.body.id}/`, { name: word() }),
+  'DELETE roles/:rid': () => ada.delete(`${tenant}/roles/${spareRoles.pop()}/`),
+  'POST departments': () => ada.post(`${tenant}/departments/`, { name: word() }),
+  'PATCH departments/:did': () => ada.patch(`${tenant}/departments/${department.body.id}/`, { name: word() }),
+  'DELETE departments/:did': () => ada.delete(`${tenant}/departments/${spareDepartments.pop()}/`),
+  'POST attributes': () =>
+    ada.post('/api/v1/attribute-definitions/', { category: 'subject', key: word(), data_type: 'string' }),
+  'POST policies': () => ada.post('/api/v1/policies/', { name: word(), ...rule }),
+  'PATCH policies/:pid': () => ada.patch(`/api/v1/policies/${policy.body.id}/`, { description: word() }),
+  'PATCH members/:uid': () =>
+    ada.patch(`${tenant}/members/${member.body.results[0].id}/`, { department_id: departments[moves++ % 2] }),
+  'POST invitations': () =>
+    ada.post(`${tenant}/invitations/`, { email: `${word()}@example.com`, roles: ['member'] }),
+  'PATCH users/me': () => ada.patch('/api/v1/users/me/', { first_name: word() }),
+  'PATCH tenants/:id': () => ada.patch(`${tenant}/`, { name: word() }),
+  'POST keys': () => ada.post('/api/v1/users/me/keys/', { name: word() }),
 }
 
 /** The fewest round trips and statements of three runs: timers of the service can add their own to a run. */
@@ -59,8 +88,9 @@ async function costOf(send: () => Promise<unknown>): Promise<string> {
       seen.statements += (statements as Statement[]).length
     }
     flushes.subscribe(note)
-    await send()
+    const { status } = { status: 200, ...((await send()) as object) }
     flushes.unsubscribe(note)
+    if (status >= 400) throw new Error(`A request was refused with ${status}`)
     if (run > 0) runs.push(seen) // the first one fills caches
   }
   const [best] = runs.sort((a, b) => a.trips - b.trips || a.statements - b.statements)
