@@ -10,7 +10,7 @@ import type { Databases } from './platform/db/transaction.ts'
 import type { DecisionPace } from './platform/decision-budget.ts'
 import type { Approvals } from './platform/http/approvals.ts'
 import type { CallBudget } from './platform/http/authenticate.ts'
-import type { DeclaredWords, PolicyCache, RecordDecision } from './platform/http/policies-in-force.ts'
+import type { DecisionLog, DeclaredWords, PolicyCache } from './platform/http/policies-in-force.ts'
 import type { KeyedSemaphore } from './platform/keyed-semaphore.ts'
 import type { Metrics } from './platform/metrics/metrics.ts'
 import type { AccessEngine } from './policy-engine/evaluate/engine.ts'
@@ -32,7 +32,7 @@ export interface Deps {
   /** For a request that makes many decisions. */
   newPace: () => DecisionPace
   policyCache: PolicyCache
-  recordDecision: RecordDecision
+  decisionLog: DecisionLog
   /** What the manifests declare, for the hints of an evaluation. */
   declaredWords: DeclaredWords
   /** What policies in shadow mode would have done. */

@@ -106,10 +106,7 @@ export async function openDeps(
     await Promise.all(Object.values(db).map((pool) => pool.end()))
   }
   const signer = createTokenSigner(ring.now, ring.lookAgain)
-  const recordDecision = measureLog(
-    decisionLog({ db, log, metrics, config, access: shadowAccess, shadowCounts }),
-    metrics,
-  )
+  const decisions = decisionLog({ db, log, metrics, config, access: shadowAccess, shadowCounts })
   return {
     config,
     log,
@@ -121,7 +118,7 @@ export async function openDeps(
     access,
     newPace: () => decisionPace(config.LIMIT_DECISION_MS_PER_REQUEST),
     policyCache: measurePolicies(policyCache({ db, access }), metrics),
-    recordDecision,
+    decisionLog: measureLog(decisions, metrics),
     declaredWords: declaredWords({ db, clock }),
     shadowCounts,
     limiters,

@@ -3,9 +3,10 @@ import type { Config } from '../../config.ts'
 import { writeAsSystem } from '../../platform/db/batch.ts'
 import { addToDay } from '../../platform/db/daily-counts.ts'
 import { isNodeAway } from '../../platform/db/database-errors.ts'
+import type { Statements } from '../../platform/db/statements.ts'
 import { type Databases, isDatabaseUnavailable } from '../../platform/db/transaction.ts'
 import { decisionPace } from '../../platform/decision-budget.ts'
-import type { DecisionRecord, RecordDecision } from '../../platform/http/policies-in-force.ts'
+import type { DecisionLog, DecisionRecord } from '../../platform/http/policies-in-force.ts'
 import { toJsonMatched } from '../../platform/http/refusal.ts'
 import type { Metrics } from '../../platform/metrics/metrics.ts'
 import { sumPerMinute } from '../../platform/sum-per-minute.ts'
@@ -41,7 +42,7 @@ const maxWaitingReads = 1_000
  * decisions of a tenant per day. Dropped decisions are counted and logged. Policies in shadow mode are evaluated here;
  * a decision that one of them would change is kept like a denial.
  */
-export function decisionLog({ db, log, metrics, config, access, shadowCounts }: LogDeps): RecordDecision {
+export function decisionLog({ db, log, metrics, config, access, shadowCounts }: LogDeps): DecisionLog {
   const waiting: Waiting[] = []
   let busy = false
   const quota = dailyQuota(config.LIMIT_DECISIONS_PER_DAY)
@@ -52,8 +53,8 @@ export function decisionLog({ db, log, metrics, config, access, shadowCounts }: 
     try {
       const rows = group.map(({ record }) => rowOf(record, access.revision, maxFacts))
       const at = Math.max(...rows.map((row) => row.at))
-      const [kept] = await writeAsSystem(db, 'decisions of many tenants share a transaction', (together) =>
-        Promise.all([addToDay(together, 'decisions', countBy(rows), at), insertDecisions(together, rows)]),
+      const kept = await writeAsSystem(db, 'decisions of many tenants share a transaction', (together) =>
+        insertCounted(together, rows, at),
       )
       quota.learn(kept, at)
     } catch (error) {
@@ -96,16 +97,32 @@ export function decisionLog({ db, log, metrics, config, access, shadowCounts }: 
     return record.always ? kept : undefined
   }
 
-  return async (...records) => {
-    const pace = decisionPace(Number.POSITIVE_INFINITY)
-    const kept: (Promise<void> | undefined)[] = []
-    for (const record of records) {
-      if (record.query.slice.shadows.length > 0) await pace.next()
-      kept.push(keep(withShadows(record)))
-    }
-    if (!busy && waiting.length > 0) outsideSpans(drain)
-    await Promise.all(kept)
+  return {
+    async record(...records) {
+      const pace = decisionPace(Number.POSITIVE_INFINITY)
+      const kept: (Promise<void> | undefined)[] = []
+      for (const record of records) {
+        if (record.query.slice.shadows.length > 0) await pace.next()
+        kept.push(keep(withShadows(record)))
+      }
+      if (!busy && waiting.length > 0) outsideSpans(drain)
+      await Promise.all(kept)
+    },
+    recordIn(tx, record) {
+      if (!quota.admits(record)) return null
+      const row = rowOf(withShadows(record), access.revision, maxFacts)
+      return insertCounted(tx.last, [row], row.at).then((kept) => quota.learn(kept, row.at))
+    },
   }
+}
+
+/** Inserts decisions, and counts them; gives the counts of the day. `at` in ms since 1970. */
+async function insertCounted(statements: Statements, rows: readonly NewDecision[], at: number) {
+  const [kept] = await Promise.all([
+    addToDay(statements, 'decisions', countBy(rows), at),
+    insertDecisions(statements, rows),
+  ])
+  return kept
 }
 
 /** The tenant's daily limit is reached, too many decisions are waiting to be written, or writing failed. */

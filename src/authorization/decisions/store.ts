@@ -79,7 +79,7 @@ const columnsOf = (d: NewDecision) => [
   JSON.stringify(d.shadow),
 ]
 
-/** Inserts decisions of any tenants. As the system role. */
+/** Inserts decisions: of any tenants as the system role. */
 export async function insertDecisions(
   statements: Statements,
   decisions: readonly NewDecision[],

@@ -42,7 +42,7 @@ export async function evaluateBatch(
     }
     if (stops(semantic, answers.at(-1)?.decision ?? false)) break
   }
-  await deps.recordDecision(...records)
+  await deps.decisionLog.record(...records)
   return { evaluations: answers }
 }
 

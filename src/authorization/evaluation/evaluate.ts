@@ -56,7 +56,7 @@ export async function evaluate(deps: Deps, caller: Caller, parts: QuestionParts,
   const loaded = await loadQuestions(deps, caller, parts, [asked])
   const question = loaded.questions[0]!
   const { answer, record } = evaluator(deps, caller, loaded)(question)
-  await deps.recordDecision(record)
+  await deps.decisionLog.record(record)
   return answer
 }
 

@@ -54,6 +54,7 @@ export class Tx extends Statements {
     this.#sending = sending
     this.#scope = scope
     this.#opening = [begin(sending.prepared), ...(scope ? scopeStatements(scope, sending) : [])]
+    this.last = new Last(sending.distributed, (token) => this.#sendLast(token))
   }
 
   override get distributed(): boolean {
@@ -67,6 +68,12 @@ export class Tx extends Statements {
   later(token: QuerySqlToken, ifTaken?: () => Error): void {
     this.#sendLater(statementOf(token, this.#sending.prepared), ifTaken)
   }
+
+  /**
+   * Asks as {@link later}, with an answer. It comes with that of the commit at the latest, so the work cannot wait for it. It
+   * never comes if the transaction fails.
+   */
+  readonly last: Statements
 
   /**
    * A statement that goes out behind the commit, in the same round trip, and then is a transaction of its own. Nothing may
@@ -85,6 +92,13 @@ export class Tx extends Statements {
   #sendLater(statement: Statement, ifTaken?: () => Error): void {
     this.#assertOpen()
     this.#asked.push({ statement, resolve: ignore, reject: ignore, ifTaken })
+  }
+
+  #sendLast(token: QuerySqlToken): Promise<Answer> {
+    this.#assertOpen()
+    const { promise, resolve } = Promise.withResolvers<Answer>()
+    this.#asked.push({ statement: statementOf(token, this.#sending.prepared), resolve, reject: ignore })
+    return promise
   }
 
   protected override async ask(token: QuerySqlToken): Promise<Answer> {
@@ -160,5 +174,16 @@ export class Tx extends Statements {
     this.#ended = true
     await this.#flushing
     if (this.#begun) await this.#connection.rollBack()
+  }
+}
+
+class Last extends Statements {
+  override readonly distributed: boolean
+  protected override readonly ask: (token: QuerySqlToken) => Promise<Answer>
+
+  constructor(distributed: boolean, ask: (token: QuerySqlToken) => Promise<Answer>) {
+    super()
+    this.distributed = distributed
+    this.ask = ask
   }
 }

@@ -79,7 +79,15 @@ export async function enter(
   const { tenant } = auth
   const inForce = tenant && loadPolicies(caller, tenant.policyRevision)
   const policies = inForce instanceof Promise ? await inForce : inForce
-  const request: RequestContext = { http, route, caller, policies, now: deps.clock(), decided: null }
+  const request: RequestContext = {
+    http,
+    route,
+    caller,
+    policies,
+    now: deps.clock(),
+    decided: null,
+    isLogged: false,
+  }
   return request
 }
 

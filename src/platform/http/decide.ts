@@ -8,6 +8,7 @@ import type {
   SessionFacts,
   Subject,
 } from '../../policy-engine/evaluate/query.ts'
+import type { Tx } from '../db/transaction.ts'
 import type { Caller } from './caller.ts'
 import { refusal } from './refusal.ts'
 import type { PathDeps, RequestContext } from './request-context.ts'
@@ -124,12 +125,18 @@ export const shownResource = (request: RequestContext, row: unknown): Resource =
   resourceOf(request.route.action, collectionOf(request.route, request.caller), request.caller.userId, row)
 
 /** Passes the request's last decision to the decision log. Never rejects. */
-export async function logDecision(deps: PathDeps, { decided, route, caller }: RequestContext): Promise<void> {
-  if (!decided) return
+export async function logDecision(deps: PathDeps, request: RequestContext): Promise<void> {
+  const { decided, route, caller, isLogged } = request
+  if (!decided || isLogged) return
   const always =
     decided.decision.effect !== 'allow' || (route.method !== 'GET' && !questions.has(route.action))
-  await deps.recordDecision({ id: caller.decisionId, ...decided, always })
+  await deps.decisionLog.record({ id: caller.decisionId, ...decided, always })
 }
+
+/** Logs the decision that permits a change in the change's transaction; false if it has to be logged afterwards. */
+export const logWithChange = (tx: Tx, deps: PathDeps, { decided, caller }: RequestContext): boolean =>
+  decided !== null &&
+  deps.decisionLog.recordIn(tx, { id: caller.decisionId, ...decided, always: true }) !== null
 
 // These actions change nothing, although their method is POST.
 const questions: ReadonlySet<ActionName> = new Set(['access:evaluate', 'policy:test'])

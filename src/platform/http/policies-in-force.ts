@@ -2,6 +2,7 @@ import type { Slice } from '../../policy-engine/compile/compiled-policy.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
 import type { Read } from '../db/read.ts'
+import type { Tx } from '../db/transaction.ts'
 
 /** A tenant's policies at one revision. */
 export interface PoliciesInForce {
@@ -52,8 +53,16 @@ export interface UnknownWords {
   resourceType: boolean
 }
 
-/** Logs decisions, together. Resolves once those are stored that must be stored. Never rejects. */
-export type RecordDecision = (...records: DecisionRecord[]) => Promise<void>
+/** The log of decisions. */
+export interface DecisionLog {
+  /** Logs decisions, together. Resolves once those are stored that must be stored. Never rejects. */
+  record(...records: DecisionRecord[]): Promise<void>
+  /**
+   * Logs the decision that permits a change in the transaction of the change, which fails without it. Resolves when it is
+   * stored. Null: the limit of the day is reached, and `record` takes it.
+   */
+  recordIn(tx: Tx, record: DecisionRecord): Promise<void> | null
+}
 
 /** Gives the actions that the manifests declare, and their resource types. They are the same in every tenant. */
 export type DeclaredWords = (scope: { tenantId: string; userId: string }) => Promise<ReadonlySet<string>>

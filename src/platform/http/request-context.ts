@@ -11,7 +11,7 @@ import type { KeyedSemaphore } from '../keyed-semaphore.ts'
 import type { Approvals } from './approvals.ts'
 import type { CallBudget } from './authenticate.ts'
 import type { ApiKeys, Caller, LoadAuthContext } from './caller.ts'
-import type { PoliciesInForce, PolicyCache, RecordDecision } from './policies-in-force.ts'
+import type { DecisionLog, PoliciesInForce, PolicyCache } from './policies-in-force.ts'
 import type { Route, RouteInput } from './route.ts'
 
 /** A route whose requests are decided by an action. */
@@ -38,6 +38,8 @@ export interface RequestContext {
   readonly now: number
   /** The last decision. Its obligations apply to the answer, and it is logged. Null until the route is decided. */
   decided: { query: DecisionQuery; decision: Decision } | null
+  /** Whether the log has the last decision: a change stores it in its own transaction. */
+  isLogged: boolean
 }
 
 /** What the steps need from the process. */
@@ -52,7 +54,7 @@ export interface PathDeps {
   db: Pick<Databases, 'api' | 'replica'>
   loadAuthContext: LoadAuthContext
   policyCache: PolicyCache
-  recordDecision: RecordDecision
+  decisionLog: DecisionLog
   sealer: Sealer
   signer: TokenSigner
   semaphores: { perTenant: KeyedSemaphore }

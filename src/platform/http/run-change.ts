@@ -3,7 +3,7 @@ import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import { inTenant, type Tx } from '../db/transaction.ts'
 import { notFound, unavailable } from '../errors.ts'
 import type { GuardedCall } from './approvals.ts'
-import { decide, resourceIn, sentResource } from './decide.ts'
+import { decide, logWithChange, resourceIn, sentResource } from './decide.ts'
 import { type Allowed, assertAllowed, permit, permitChange } from './permit.ts'
 import type { RepeatableCall } from './repeatable-call.ts'
 import type { PathDeps, RequestContext } from './request-context.ts'
@@ -37,10 +37,11 @@ export const runChange = (deps: PathDeps, request: RequestContext, change: Chang
 async function decideAndChange(deps: PathDeps, request: RequestContext, change: Change): Promise<unknown> {
   const done = await inTenant(deps.db, request.caller, async (tx) => {
     const { first, loaded, permitted } = await loadAndDecide(tx, deps, request, change)
-    if (permitted.effect !== 'allow') return { permitted, answer: undefined }
-    if (first) return { permitted, answer: repeated(request, first) }
-    return { permitted, answer: await actAndConsume(tx, deps, request, change, { loaded, permitted }) }
+    if (permitted.effect !== 'allow') return { permitted, answer: undefined, isLogged: false }
+    if (first) return { permitted, answer: repeated(request, first), isLogged: false }
+    return { permitted, ...(await actAndConsume(tx, deps, request, change, { loaded, permitted })) }
   })
+  request.isLogged = done.isLogged
   if ('accepted' in done.permitted && done.permitted.accepted) return done.permitted.accepted
   assertAllowed(done.permitted)
   return done.answer
@@ -61,13 +62,16 @@ async function decideThenChange(deps: PathDeps, request: RequestContext, change:
     // A secret is shown again only to a caller who could make one now.
     if (first) return repeated(request, first)
     const scope = route.into ? { ...caller, tenantId: route.into(prepared) } : caller
-    const act = () =>
-      inTenant(deps.db, scope, async (tx) => {
+    const act = async () => {
+      const done = await inTenant(deps.db, scope, async (tx) => {
         // The turn that the first transaction took has ended with it.
         const first = repeatable ? await repeatable.find(tx) : null
-        if (first) return repeated(request, first)
+        if (first) return { answer: repeated(request, first), isLogged: false }
         return actAndConsume(tx, deps, request, change, { loaded, permitted, prepared })
       })
+      request.isLogged = done.isLogged
+      return done.answer
+    }
     const answer = await (route.around ? route.around(act, { input, loaded, prepared }) : act())
     if (answer !== overtaken) return answer
   }
@@ -107,20 +111,22 @@ async function loadAndDecide(tx: Tx, deps: PathDeps, request: RequestContext, ch
 const withoutGate = (decision: Decision): Decision =>
   decision.effect === 'require_approval' ? { ...decision, effect: 'allow' } : decision
 
+/** Also stores the decision with the change: no change is without its line in the log. */
 async function actAndConsume(
   tx: Tx,
   deps: PathDeps,
   request: RequestContext,
   change: Change,
   decided: { loaded: unknown; permitted: Allowed; prepared?: unknown },
-): Promise<unknown> {
+): Promise<{ answer: unknown; isLogged: boolean }> {
   const { route, input, repeatable } = change
   const answer = await route.act(tx, input, decided.loaded, decided.prepared)
   const { approvalId } = decided.permitted
-  if (answer === overtaken) return answer
+  if (answer === overtaken) return { answer, isLogged: false }
   if (approvalId !== null) await deps.approvals.consume(tx, guardedCall(request, change), approvalId)
   repeatable?.store(tx, answer)
-  return answer
+  // The transaction of a new tenant does not see the caller's.
+  return { answer, isLogged: !route.into && logWithChange(tx, deps, request) }
 }
 
 /** The call that an approval is bound to. */

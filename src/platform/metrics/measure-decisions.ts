@@ -1,6 +1,6 @@
 import { isServiceAction } from '../../policy-engine/catalogue/actions.ts'
 import type { Lane } from '../../policy-engine/evaluate/engine.ts'
-import type { LoadPolicies, PolicyCache, RecordDecision } from '../http/policies-in-force.ts'
+import type { DecisionLog, DecisionRecord, LoadPolicies, PolicyCache } from '../http/policies-in-force.ts'
 import type { Metrics } from './metrics.ts'
 
 /** Wraps an engine, or its lane: times each evaluation, and counts those that threw. */
@@ -19,13 +19,21 @@ export const measureEngine = <Engine extends Lane>(engine: Engine, metrics: Metr
 })
 
 /** Wraps the log: counts each decision. Actions that tenants define for their applications share one name. */
-export const measureLog =
-  (record: RecordDecision, metrics: Metrics): RecordDecision =>
-  (...records) => {
-    for (const { query, decision } of records)
-      metrics.decided(isServiceAction(query.action) ? query.action : 'application', decision.effect)
-    return record(...records)
+export function measureLog(log: DecisionLog, metrics: Metrics): DecisionLog {
+  const count = ({ query, decision }: DecisionRecord) =>
+    metrics.decided(isServiceAction(query.action) ? query.action : 'application', decision.effect)
+  return {
+    record(...records) {
+      for (const record of records) count(record)
+      return log.record(...records)
+    },
+    recordIn(tx, record) {
+      const stored = log.recordIn(tx, record)
+      stored?.then(() => count(record))
+      return stored
+    },
   }
+}
 
 /** Wraps the cache: counts whether policies were in memory or had to be read. */
 export function measurePolicies(cache: PolicyCache, metrics: Metrics): PolicyCache {
