@@ -54,7 +54,6 @@ export class Tx extends Statements {
     this.#sending = sending
     this.#scope = scope
     this.#opening = [begin(sending.prepared), ...(scope ? scopeStatements(scope, sending) : [])]
-    this.last = new Last(sending.distributed, (token) => this.#sendLast(token))
   }
 
   override get distributed(): boolean {
@@ -70,10 +69,12 @@ export class Tx extends Statements {
   }
 
   /**
-   * Asks as {@link later}, with an answer. It comes with that of the commit at the latest, so the work cannot wait for it. It
-   * never comes if the transaction fails.
+   * Asks for statements that go out as those of {@link later}. The work cannot wait for their answers, which come with that of the
+   * commit at the latest, and never if the transaction fails.
    */
-  readonly last: Statements
+  get last(): Statements {
+    return new Last(this.distributed, (token) => this.#sendLast(token))
+  }
 
   /**
    * A statement that goes out behind the commit, in the same round trip, and then is a transaction of its own. Nothing may
@@ -177,6 +178,7 @@ export class Tx extends Statements {
   }
 }
 
+/** See {@link Tx.last}. */
 class Last extends Statements {
   override readonly distributed: boolean
   protected override readonly ask: (token: QuerySqlToken) => Promise<Answer>

@@ -76,6 +76,7 @@ const endings: Record<string, (tx: Tx, scope: Scope) => Promise<unknown>> = {
     throw refused()
   },
   violated: (tx, scope) => insertRole(tx, scope, 'role 1'),
+  'violated at the commit': async (tx, scope) => tx.later(newRole(scope, 'role 1'), refused),
   foreign: (tx, scope) => insertRole(tx, scope === a ? b : a),
   malformed: (tx) => tx.query(sql.unsafe`select ${'x'}::uuid`),
   'timed out': async (tx) => {
@@ -351,6 +352,54 @@ t.test('statements that nothing waits for go out in order, at the latest with th
       '23505',
       'its error fails the transaction',
     )
+  t.equal(await countOf('roles'), before)
+})
+
+t.test('a taken key gives the error of its own statement, and no other error does', async (t) => {
+  const before = await countOf('roles')
+  const other = () => new ApiError(409, 'other', 'no')
+  const failing = (first: string, second: string, after: (tx: Tx) => Promise<unknown>) =>
+    rejection(
+      inTenant(db, a, async (tx) => {
+        tx.later(newRole(a, first), refused)
+        tx.later(newRole(a, second), other)
+        await after(tx)
+      }),
+    )
+  const free = randomUUID()
+  for (const after of [listRoles, async () => 'done']) {
+    t.equal((await failing('role 1', 'role 2', after)).code, 'refused')
+    t.equal((await failing(free, 'role 2', after)).code, 'other')
+    const foreign = inTenant(db, a, async (tx) => {
+      tx.later(newRole(b), refused)
+      await after(tx)
+    })
+    t.equal(sqlState(await rejection(foreign)), '42501', 'a row of another tenant is no taken key')
+  }
+  t.equal(await countOf('roles'), before)
+})
+
+t.test('the answer of a last statement comes with the commit, and not at all without it', async (t) => {
+  const answered: number[] = []
+  const insertLast = (tx: Tx, key?: string) =>
+    void tx.last.query(newRole(a, key)).then(({ rowCount }) => answered.push(rowCount))
+  await inTenant(db, a, async (tx) => {
+    insertLast(tx)
+    await sleep(20)
+    t.same(answered, [], 'it waits for the commit')
+  })
+  t.same(answered, [1])
+  await superuser.query('delete from roles where tenant_id = $1 and name = $2', [a.tenantId, 'new'])
+  const before = await countOf('roles')
+  await rejection(inTenant(db, a, async (tx) => insertLast(tx, 'role 1')))
+  await rejection(
+    inTenant(db, a, async (tx) => {
+      insertLast(tx)
+      throw refused()
+    }),
+  )
+  await sleep(20)
+  t.same(answered, [1])
   t.equal(await countOf('roles'), before)
 })
 
