@@ -102,7 +102,7 @@ export async function openDeps(
     endSweeping()
     budget.close()
     limiters.close()
-    await Promise.all([shadowCounts.flush(), apiKeys.flush()])
+    await Promise.all([shadowCounts.flush(), apiKeys.flush(), decisions.flush()])
     await Promise.all(Object.values(db).map((pool) => pool.end()))
   }
   const signer = createTokenSigner(ring.now, ring.lookAgain)

@@ -42,3 +42,37 @@ t.test('a change whose decision cannot be logged is not made', async (t) => {
   t.same(events, [])
   t.equal((await ada.post(roles, { name: 'Unlogged' })).status, 201)
 })
+
+t.test('decisions of changes use up the limit of the day as others do', async (t) => {
+  await service.deps.decisionLog.flush()
+  const values = [ada.tenantId]
+  const [{ kept }] = await look(
+    service,
+    'select count(*)::int as kept from decisions where tenant_id = $1',
+    values,
+  )
+  const [{ used }] = await look(
+    service,
+    "select used::int from daily_counts where tenant_id = $1 and kind = 'decisions'",
+    values,
+  )
+  t.ok(kept > 3)
+  t.equal(used, kept)
+})
+
+t.test(
+  'a change to which a policy in shadow mode applies is logged with what that policy would do',
+  async (t) => {
+    const rule = {
+      name: 'No roles',
+      effect: 'deny',
+      mode: 'shadow',
+      actions: ['role:create'],
+      conditions: {},
+    }
+    t.equal((await ada.post('/api/v1/policies/', rule)).status, 201)
+    t.equal((await ada.post(roles, { name: 'Shadowed' })).status, 201)
+    const { body } = await ada.get('/api/v1/decisions/?action=role:create')
+    t.match(body.results[0], { effect: 'allow', shadow: [{ outcome: 'would_deny' }] })
+  },
+)

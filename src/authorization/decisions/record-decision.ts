@@ -3,7 +3,6 @@ import type { Config } from '../../config.ts'
 import { writeAsSystem } from '../../platform/db/batch.ts'
 import { addToDay } from '../../platform/db/daily-counts.ts'
 import { isNodeAway } from '../../platform/db/database-errors.ts'
-import type { Statements } from '../../platform/db/statements.ts'
 import { type Databases, isDatabaseUnavailable } from '../../platform/db/transaction.ts'
 import { decisionPace } from '../../platform/decision-budget.ts'
 import type { DecisionLog, DecisionRecord } from '../../platform/http/policies-in-force.ts'
@@ -35,6 +34,7 @@ interface LogDeps {
 // As many as one request can ask for.
 const maxAtOnce = 1_000
 const maxWaitingReads = 1_000
+const countEveryMs = 1_000
 
 /**
  * Creates the writer of the decision log. Decisions that arrive during a transaction share the next one, so that a
@@ -45,24 +45,33 @@ const maxWaitingReads = 1_000
 export function decisionLog({ db, log, metrics, config, access, shadowCounts }: LogDeps): DecisionLog {
   const waiting: Waiting[] = []
   let busy = false
+  /** The decisions of each tenant that changes stored, and that the day's count does not include yet. */
+  let uncounted = new Map<string, number>()
+  let newestUncounted = 0
+  let timer: NodeJS.Timeout | undefined
   const quota = dailyQuota(config.LIMIT_DECISIONS_PER_DAY)
   const drop = countDropped(metrics, log)
   const maxFacts = config.LIMIT_DECISION_FACTS_BYTES
 
   const write = async (group: Waiting[]): Promise<void> => {
+    const counts = uncounted
+    uncounted = new Map()
     try {
       const rows = group.map(({ record }) => rowOf(record, access.revision, maxFacts))
-      const at = Math.max(...rows.map((row) => row.at))
-      const kept = await writeAsSystem(db, 'decisions of many tenants share a transaction', (together) =>
-        insertCounted(together, rows, at),
+      const at = Math.max(newestUncounted, ...rows.map((row) => row.at))
+      const added = sumOf(counts, countBy(rows))
+      const [kept] = await writeAsSystem(db, 'decisions of many tenants share a transaction', (together) =>
+        Promise.all([addToDay(together, 'decisions', added, at), insertDecisions(together, rows)]),
       )
       quota.learn(kept, at)
     } catch (error) {
+      uncounted = sumOf(uncounted, counts)
       // A decision that cannot be written must not prevent writing the others.
       if (group.length > 1 && (!isDatabaseUnavailable(error) || isNodeAway(error))) {
         for (const one of group) await write([one])
         return
       }
+      if (group.length === 0) return
       for (const { record } of group) drop(record, 'failed')
       log.error(
         { err: error, decisions: group.map(({ record }) => record.id) },
@@ -73,8 +82,19 @@ export function decisionLog({ db, log, metrics, config, access, shadowCounts }: 
   }
   const drain = async () => {
     busy = true
-    while (waiting.length > 0) await write(waiting.splice(0, maxAtOnce))
+    do await write(waiting.splice(0, maxAtOnce))
+    while (waiting.length > 0)
     busy = false
+  }
+  const countLater = ({ tenantId, at }: NewDecision) => {
+    uncounted.set(tenantId, (uncounted.get(tenantId) ?? 0) + 1)
+    newestUncounted = Math.max(newestUncounted, at)
+    timer ??= outsideSpans(() => setTimeout(flush, countEveryMs).unref())
+  }
+  const flush = async () => {
+    clearTimeout(timer)
+    timer = undefined
+    if (!busy && uncounted.size > 0) await outsideSpans(drain)
   }
   const push = (record: Kept) =>
     new Promise<void>((done) => {
@@ -109,20 +129,13 @@ export function decisionLog({ db, log, metrics, config, access, shadowCounts }: 
       await Promise.all(kept)
     },
     recordIn(tx, record) {
-      if (!quota.admits(record)) return null
-      const row = rowOf(withShadows(record), access.revision, maxFacts)
-      return insertCounted(tx.last, [row], row.at).then((kept) => quota.learn(kept, row.at))
+      if (record.query.slice.shadows.length > 0 || !quota.admits(record)) return null
+      const row = rowOf({ ...record, shadow: [] }, access.revision, maxFacts)
+      // The row of the day's count would be locked until the commit, and no two changes of a tenant could commit together.
+      return insertDecisions(tx.last, [row]).then(() => countLater(row))
     },
+    flush,
   }
-}
-
-/** Inserts decisions, and counts them; gives the counts of the day. `at` in ms since 1970. */
-async function insertCounted(statements: Statements, rows: readonly NewDecision[], at: number) {
-  const [kept] = await Promise.all([
-    addToDay(statements, 'decisions', countBy(rows), at),
-    insertDecisions(statements, rows),
-  ])
-  return kept
 }
 
 /** The tenant's daily limit is reached, too many decisions are waiting to be written, or writing failed. */
@@ -138,6 +151,9 @@ function countDropped(metrics: Pick<Metrics, 'decisionDropped'>, log: Logger) {
     sum(query.subject.tenantId, { count: 1, denials: decision.effect === 'allow' ? 0 : 1 }, query.now)
   }
 }
+
+const sumOf = (one: ReadonlyMap<string, number>, other: ReadonlyMap<string, number>): Map<string, number> =>
+  new Map([...one, ...[...other].map(([key, n]) => [key, n + (one.get(key) ?? 0)] as const)])
 
 /** The number of rows of each tenant. */
 function countBy(rows: readonly NewDecision[]): Map<string, number> {

@@ -79,7 +79,10 @@ const columnsOf = (d: NewDecision) => [
   JSON.stringify(d.shadow),
 ]
 
-/** Inserts decisions: of any tenants as the system role. */
+/**
+ * Inserts decisions. Only the system role can insert those of any tenant. A decision that is stored already stays as it is: its change
+ * was committed, but the answer to the commit was lost.
+ */
 export async function insertDecisions(
   statements: Statements,
   decisions: readonly NewDecision[],
@@ -90,7 +93,7 @@ export async function insertDecisions(
     insert into decisions (tenant_id, id, at, effect, action, resource_type, resource_id, subject_id, subject_email,
                            reasons, matched, obligations, policy_revision, engine_revision, facts, duration_us, request_id,
                            shadow)
-    ${values}`),
+    ${values} on conflict do nothing`),
     ),
   )
 }

@@ -227,7 +227,7 @@ export interface NewPolicy {
 
 const moment = (ms: number | null) => (ms === null ? null : sql.timestamp(new Date(ms)))
 
-/** A policy as it is after it was written over `current`. */
+/** A policy as it is once it is written, in place of `current` if there is one. */
 export const rowOf = (policy: NewPolicy, current: PolicyRow | null): PolicyRow => ({
   id: policy.id,
   ...policy.fields,
@@ -263,7 +263,7 @@ export function lockPolicy(tx: Tx, tenantId: string, id: string): Promise<number
     select version from policies where tenant_id = ${tenantId} and id = ${id} for update`)
 }
 
-/** Replaces version `policy.version - 1`, which the caller has locked, by this one. */
+/** Replaces version `policy.version - 1` by this one. The caller has read that version behind a lock of the policy or its tenant. */
 export function replacePolicy(tx: Tx, policy: NewPolicy): void {
   const { tenantId, id, fields: f, rules, compiled, checksum, managed: m } = policy
   tx.later(sql.unsafe`

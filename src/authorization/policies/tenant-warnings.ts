@@ -16,8 +16,8 @@ import {
 } from './tenant-warnings-store.ts'
 
 /**
- * Warnings about a policy that depend on the tenant: its other policies, roles and members. None prevents writing it. With
- * them come the tenant's active policies.
+ * Warnings about a policy that depend on the tenant: its other policies, roles and members. None prevents writing it. Also gives
+ * the tenant's active policies.
  */
 export async function tenantWarnings(
   { db }: Pick<Deps, 'db'>,

@@ -64,16 +64,15 @@ export class Batch extends Statements {
     return (await this.#answers.promise)[index]!
   }
 
-  /** `by` takes the place of the option: what was asked for can be slow. */
-  send(by = this.#options.by): void {
+  /** `by` takes the place of the option for a read: what was asked for can be slow, or not. */
+  send(by?: 'read' | 'readShared'): void {
     this.#sent = true
     if (this.#statements.length === 0) return
     const text = () => ({ 'db.query.text': this.#statements.map((statement) => statement.text).join('; ') })
     const name = this.#options.by === 'write' ? 'transaction' : 'read'
-    inPostgresSpan(name, text, () => repeated(() => this.#run(by), this.#pool.retried)).then(
-      this.#answers.resolve,
-      this.#answers.reject,
-    )
+    inPostgresSpan(name, text, () =>
+      repeated(() => this.#run(by ?? this.#options.by), this.#pool.retried),
+    ).then(this.#answers.resolve, this.#answers.reject)
   }
 
   async #run(by: BatchOptions['by']): Promise<Answer[]> {

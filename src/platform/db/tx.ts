@@ -15,7 +15,7 @@ export const commit = (prepared: boolean) => statementNamed('commit', 'commit', 
 
 const uniqueViolation = '23505'
 
-/** The error to throw for that of a statement. */
+/** The error to throw when a statement failed with `error`. */
 const thrownFor = (error: Error, failed: Pick<Asked, 'ifTaken'> | undefined): Error =>
   failed?.ifTaken && sqlState(error) === uniqueViolation ? failed.ifTaken() : error
 
@@ -41,6 +41,7 @@ export class Tx extends Statements {
   readonly #opening: readonly Statement[]
   #asked: Asked[] = []
   readonly #behindCommit: Statement[] = []
+  readonly #answered: (() => void)[] = []
   #waiting = 0
   #flushing: Promise<void> = Promise.resolve()
   #scheduled = false
@@ -69,8 +70,8 @@ export class Tx extends Statements {
   }
 
   /**
-   * Asks for statements that go out as those of {@link later}. The work cannot wait for their answers, which come with that of the
-   * commit at the latest, and never if the transaction fails.
+   * Asks for statements that go out as those of {@link later}. The work cannot wait for their answers: they come after the
+   * commit, and never if the transaction fails.
    */
   get last(): Statements {
     return new Last(this.distributed, (token) => this.#sendLast(token))
@@ -97,7 +98,8 @@ export class Tx extends Statements {
 
   #sendLast(token: QuerySqlToken): Promise<Answer> {
     this.#assertOpen()
-    const { promise, resolve } = Promise.withResolvers<Answer>()
+    const { promise, resolve: settle } = Promise.withResolvers<Answer>()
+    const resolve = (answer: Answer) => void this.#answered.push(() => settle(answer))
     this.#asked.push({ statement: statementOf(token, this.#sending.prepared), resolve, reject: ignore })
     return promise
   }
@@ -166,8 +168,8 @@ export class Tx extends Statements {
     const behind = this.#behindCommit.map((statement) => ({ statement, resolve: ignore }))
     const failure = await this.#send([...this.#asked, end, ...behind])
     this.#asked = []
-    if (tag === 'COMMIT') return
-    throw failure ?? new Error(`Postgres answered ${tag} to a commit`)
+    if (tag !== 'COMMIT') throw failure ?? new Error(`Postgres answered ${tag} to a commit`)
+    for (const settle of this.#answered) settle()
   }
 
   /** Waits for the statements that run, and rolls back. */

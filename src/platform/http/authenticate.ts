@@ -29,7 +29,7 @@ export async function authenticate(
   http: Context,
   route: DecidedRoute,
   claims: Claims,
-  { tenantId, auth: loading, loadPolicies }: Omit<Loading, 'loaded'>,
+  { tenantId, auth: loading }: Pick<Loading, 'tenantId' | 'auth'>,
 ): Promise<RequestContext> {
   const auth = await loading
   assertAlive(claims.token, auth)
@@ -37,7 +37,7 @@ export async function authenticate(
   assertNotEndedHere(auth, claims, tenantId)
   // Count only now: the token of an ended session must not use up its owner's calls.
   http.set(deps.budget.spend(spenderOf(claims)))
-  return enter(deps, http, route, { claims, tenantId, auth, loadPolicies })
+  return enter(deps, http, route, { claims, tenantId, auth })
 }
 
 /**
@@ -48,12 +48,7 @@ export async function enter(
   deps: PathDeps,
   http: RequestContext['http'],
   route: DecidedRoute,
-  {
-    claims,
-    tenantId,
-    auth,
-    loadPolicies,
-  }: Omit<Loading, 'auth' | 'loaded'> & { claims: Claims; auth: AuthContext },
+  { claims, tenantId, auth }: { claims: Claims; tenantId: string; auth: AuthContext },
 ): Promise<RequestContext> {
   if (route.scope !== 'token') assertInside(route, claims.tenantId, tenantId, auth)
   if (tenantId !== claims.tenantId) assertAllowedFromOutside(route, auth)
@@ -77,7 +72,7 @@ export async function enter(
     viewOfRows,
   }
   const { tenant } = auth
-  const inForce = tenant && loadPolicies(caller, tenant.policyRevision)
+  const inForce = tenant && deps.policyCache.load(caller, tenant.policyRevision)
   const policies = inForce instanceof Promise ? await inForce : inForce
   const request: RequestContext = {
     http,

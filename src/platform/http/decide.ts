@@ -134,9 +134,10 @@ export async function logDecision(deps: PathDeps, request: RequestContext): Prom
 }
 
 /** Logs the decision that permits a change in the change's transaction; false if it has to be logged afterwards. */
-export const logWithChange = (tx: Tx, deps: PathDeps, { decided, caller }: RequestContext): boolean =>
-  decided !== null &&
-  deps.decisionLog.recordIn(tx, { id: caller.decisionId, ...decided, always: true }) !== null
+export function logWithChange(tx: Tx, deps: PathDeps, { decided, caller }: RequestContext): boolean {
+  if (!decided) return false
+  return deps.decisionLog.recordIn(tx, { id: caller.decisionId, ...decided, always: true }) !== null
+}
 
 // These actions change nothing, although their method is POST.
 const questions: ReadonlySet<ActionName> = new Set(['access:evaluate', 'policy:test'])

@@ -3,7 +3,6 @@ import { isDatabaseUnavailable } from '../db/database-errors.ts'
 import { type Read, readInTenant } from '../db/read.ts'
 import { pathId } from './authenticate.ts'
 import type { AuthContext, Claims } from './caller.ts'
-import type { LoadPolicies } from './policies-in-force.ts'
 import type { Received } from './receive.ts'
 import type { PathDeps } from './request-context.ts'
 import type { Bearer, Handled, OnResource, Route } from './route.ts'
@@ -13,7 +12,6 @@ export interface Loading {
   /** The tenant of the request: the token's, or the path's. */
   tenantId: string
   auth: Promise<AuthContext | null>
-  loadPolicies: LoadPolicies
   /** Gives what the route loads. It can reject with 404. */
   loaded(): Promise<unknown>
 }
@@ -44,15 +42,14 @@ export function loadRequest(
   const canBeSlow = loadsAtOnce && 'input' in received && !loadsByKeys(route, received.input.query)
   const batch = new Batch(deps.db.api, { scope: bearer, by: 'readShared' })
   const auth = deps.loadAuthContext(batch, bearer)
-  const askedPolicies = tenantId === claims.tenantId ? deps.policyCache.ask(batch, tenantId) : null
+  const asksPolicies = tenantId === claims.tenantId && deps.policyCache.ask(batch, bearer)
   const together = loadsAtOnce ? load(batch) : null
-  batch.send(canBeSlow || askedPolicies ? 'read' : 'readShared')
+  batch.send(canBeSlow || asksPolicies ? 'read' : 'readShared')
   // The route's rows are asked for before the caller is known. If they fail first, nothing awaits them yet.
   together?.catch(() => undefined)
   return {
     tenantId,
     auth,
-    loadPolicies: askedPolicies ?? deps.policyCache.load,
     loaded: async () =>
       together ?? (load && (fromReplica ? readReplica : readInTenant)(deps.db, bearer, load)),
   }

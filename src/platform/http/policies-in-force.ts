@@ -28,11 +28,11 @@ export type LoadPolicies = (
 export interface PolicyCache {
   load: LoadPolicies
   /**
-   * Asks for a tenant's policies among the statements that read its auth context, which saves a round trip; gives what
-   * loads them from the answer. Null if they are in memory, or another request asks for them.
+   * Asks for a tenant's policies among the statements that read the auth context, which saves a round trip: `load` then waits for
+   * the answer. False if some revision is in memory, or is being read.
    */
-  ask(read: Read, tenantId: string): LoadPolicies | null
-  /** After a change of what decisions read, so that the next request asks for it. */
+  ask(read: Read, scope: { tenantId: string; userId: string }): boolean
+  /** Call it when policies may have changed: the next request asks for the new ones. */
   forget(tenantId: string): void
 }
 
@@ -58,10 +58,13 @@ export interface DecisionLog {
   /** Logs decisions, together. Resolves once those are stored that must be stored. Never rejects. */
   record(...records: DecisionRecord[]): Promise<void>
   /**
-   * Logs the decision that permits a change in the transaction of the change, which fails without it. Resolves when it is
-   * stored. Null: the limit of the day is reached, and `record` takes it.
+   * Logs the decision that permits a change in the transaction of the change, which fails without it. Resolves after the
+   * commit. Null where `record` has to take it afterwards: the limit of the day is reached, or policies in shadow mode apply, which
+   * are not evaluated while the change holds locks.
    */
   recordIn(tx: Tx, record: DecisionRecord): Promise<void> | null
+  /** Adds the decisions of changes to the day's count, which happens within a second anyway. Never rejects. */
+  flush(): Promise<void>
 }
 
 /** Gives the actions that the manifests declare, and their resource types. They are the same in every tenant. */

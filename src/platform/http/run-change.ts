@@ -111,7 +111,7 @@ async function loadAndDecide(tx: Tx, deps: PathDeps, request: RequestContext, ch
 const withoutGate = (decision: Decision): Decision =>
   decision.effect === 'require_approval' ? { ...decision, effect: 'allow' } : decision
 
-/** Also stores the decision with the change: no change is without its line in the log. */
+/** Also stores the decision with the change. */
 async function actAndConsume(
   tx: Tx,
   deps: PathDeps,

@@ -52,7 +52,7 @@ export async function runRoute(
   }
 }
 
-/** Changes of what decisions read: the policies of the tenant have a new revision. */
+/** Changes of what decisions read: most give the tenant's policies a new revision. */
 const changesPolicies = /^(policy|role|attribute_definition|department):/
 
 /** The permit for what was sent. A GET with a provisional decision is decided on its answer (show-answer.ts). */

@@ -73,12 +73,7 @@ export async function runStoredCall(
   const auth = withoutLaterMembership(loaded, storedAt)
   assertNotEndedHere(auth, claims, tenantId)
   const http = { path: call.path, state: { requestInfo }, set: () => undefined }
-  const request = await enter(deps, http, route as DecidedRoute, {
-    claims,
-    tenantId,
-    auth,
-    loadPolicies: deps.policyCache.load,
-  })
+  const request = await enter(deps, http, route as DecidedRoute, { claims, tenantId, auth })
   try {
     decideRoute(deps, request)
     const input = {

@@ -1,6 +1,6 @@
 import { isServiceAction } from '../../policy-engine/catalogue/actions.ts'
 import type { Lane } from '../../policy-engine/evaluate/engine.ts'
-import type { DecisionLog, DecisionRecord, LoadPolicies, PolicyCache } from '../http/policies-in-force.ts'
+import type { DecisionLog, DecisionRecord, PolicyCache } from '../http/policies-in-force.ts'
 import type { Metrics } from './metrics.ts'
 
 /** Wraps an engine, or its lane: times each evaluation, and counts those that threw. */
@@ -23,6 +23,7 @@ export function measureLog(log: DecisionLog, metrics: Metrics): DecisionLog {
   const count = ({ query, decision }: DecisionRecord) =>
     metrics.decided(isServiceAction(query.action) ? query.action : 'application', decision.effect)
   return {
+    ...log,
     record(...records) {
       for (const record of records) count(record)
       return log.record(...records)
@@ -37,19 +38,12 @@ export function measureLog(log: DecisionLog, metrics: Metrics): DecisionLog {
 
 /** Wraps the cache: counts whether policies were in memory or had to be read. */
 export function measurePolicies(cache: PolicyCache, metrics: Metrics): PolicyCache {
-  const counted =
-    (load: LoadPolicies): LoadPolicies =>
-    (scope, revision) => {
-      const policies = load(scope, revision)
-      metrics.policiesFound(!(policies instanceof Promise))
-      return policies
-    }
   return {
     ...cache,
-    load: counted(cache.load),
-    ask(read, tenantId) {
-      const load = cache.ask(read, tenantId)
-      return load && counted(load)
+    load(scope, revision) {
+      const policies = cache.load(scope, revision)
+      metrics.policiesFound(!(policies instanceof Promise))
+      return policies
     },
   }
 }

@@ -9,7 +9,7 @@ import { assertAmong } from '../../platform/http/etag.ts'
 import { incrementPolicyRevision } from '../tenants/revision-store.ts'
 import { requireDepartment } from './create-department.ts'
 import { auditedDepartment, type DepartmentChange } from './department-schemas.ts'
-import { changeDepartment, type DepartmentRow, isAtOrAbove } from './store.ts'
+import { changeDepartment, type Department, type DepartmentRow, isAtOrAbove } from './store.ts'
 
 /**
  * Changes or moves a department. 400 on `parent_id` for an unknown parent and for a descendant of the department.
@@ -21,7 +21,7 @@ export async function updateDepartment(
   caller: Caller,
   department: DepartmentRow,
   { body: change, ifMatch }: { body: DepartmentChange; ifMatch: Versions },
-): Promise<DepartmentRow> {
+): Promise<Department> {
   const { tenantId } = caller
   const at = clock()
   const { id } = department

@@ -48,6 +48,7 @@ async function addAsOwner(tx: Tx, { tenant, person, at }: NewOwner): Promise<str
 async function promote(tx: Tx, { tenant, at }: NewOwner, member: MemberRow): Promise<string> {
   const roles = await lockRolesNamed(tx, tenant.id, [...member.roles, 'owner'])
   const { id, department_id: departmentId, manager_id: managerId, attributes } = member
+  if (member.roles.includes('owner') && member.status === 'active') return id
   replaceRoles(tx, { tenantId: tenant.id, memberId: id, roleIds: roles.map((role) => role.id) })
   changeMember(tx, { tenantId: tenant.id, id, status: 'active', attributes, departmentId, managerId, at })
   return id

@@ -12,7 +12,7 @@ import { leaveTenant } from './leave-tenant.ts'
 import { countMembers, listMembers, memberList } from './list-store.ts'
 import { memberChange, memberResource, memberSchema, newMember, showMember } from './member-schemas.ts'
 import { removeMember } from './remove-member.ts'
-import { findMember, type MemberRow } from './store.ts'
+import { findMember, lockMember, type MemberRow } from './store.ts'
 import { updateMember } from './update-member.ts'
 
 const members = (deps: Deps) =>
@@ -24,10 +24,15 @@ const members = (deps: Deps) =>
     show: showMember,
   })
 
-/** Loads the member of the path. The lock on the tenant lets its members change one at a time, so an owner remains. */
+/**
+ * Loads the member of the path and locks it. The lock on the tenant lets its members change one at a time, so an owner
+ * remains; the lock on the member keeps their profile, which they change in all their tenants.
+ */
 async function lockedMember(tx: Tx, { caller, params }: Target): Promise<MemberRow | null> {
-  await lockTenant(tx, caller.tenantId)
-  return findMember(tx, caller.tenantId, pathId(params.mid))
+  const [tenantId, id] = [caller.tenantId, pathId(params.mid)]
+  await lockTenant(tx, tenantId)
+  lockMember(tx, tenantId, id)
+  return findMember(tx, tenantId, id)
 }
 
 export const memberRoutes = (deps: Deps): Route[] => [

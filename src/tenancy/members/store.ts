@@ -101,6 +101,12 @@ export function findMember(tx: Read, tenantId: string, memberId: string): Promis
     where m.tenant_id = ${tenantId} and m.id = ${memberId}`)
 }
 
+/** Locks a member against every change until the transaction ends. */
+export function lockMember(tx: Tx, tenantId: string, id: string): void {
+  tx.later(sql.unsafe`
+    select 1 from memberships where tenant_id = ${tenantId} and id = ${id} for no key update`)
+}
+
 /** Locks a member against removal until the transaction ends; false if the user is not a member. */
 export async function lockMemberShared(tx: Tx, tenantId: string, userId: string): Promise<boolean> {
   const locked = await tx.maybeOne(sql.type(idRow)`

@@ -22,7 +22,7 @@ export async function lockTenant(tx: Tx, tenantId: string): Promise<void> {
 
 /**
  * Records that roles, attribute definitions or policies changed, so that no decision uses older ones. The row of the
- * tenant is locked until the transaction ends, so that such changes happen one at a time.
+ * tenant is locked until the transaction ends, so that such changes happen one at a time. As `Tx.later`.
  */
 export function incrementPolicyRevision(tx: Tx, tenantId: string): void {
   if (tx.distributed) countOnItsNode(tx, tenantId, 1)

@@ -1,0 +1,60 @@
+import t from 'tap'
+import type { Statement } from '../../src/platform/db/flush.ts'
+import { flushes } from '../../src/platform/db/pool.ts'
+import { startService } from '../helpers/service.ts'
+
+// own process: it counts the statements that read policies.
+const service = await startService(t, { workers: false })
+
+/** How often policies were read while `work` ran. */
+async function readsDuring(work: () => Promise<unknown>): Promise<number> {
+  let reads = 0
+  const note = (statements: unknown) => {
+    for (const { text } of statements as Statement[]) if (/left join policies p on/.test(text)) reads++
+  }
+  flushes.subscribe(note)
+  await work()
+  flushes.unsubscribe(note)
+  return reads
+}
+
+const together = <T>(count: number, send: () => Promise<T>) =>
+  Promise.all(Array.from({ length: count }, send))
+
+t.test('requests that come together after a change read the policies once', async (t) => {
+  const ada = await service.signUp()
+  const me = () => ada.get('/api/v1/users/me/')
+  t.equal((await ada.post(`/api/v1/tenants/${ada.tenantId}/roles/`, { name: 'Reader' })).status, 201)
+  let answers: { status: number }[] = []
+  t.equal(
+    await readsDuring(async () => {
+      answers = await together(20, me)
+    }),
+    1,
+  )
+  t.same([...new Set(answers.map(({ status }) => status))], [200])
+  t.equal(await readsDuring(() => together(20, me)), 0)
+})
+
+t.test('a caller who is refused does not cause a read with each request', async (t) => {
+  const ada = await service.signUp()
+  const ended = await service.logIn(ada)
+  t.equal((await ended.post('/api/v1/auth/logout/', { refresh: ended.refresh })).status, 200)
+  await ada.post(`/api/v1/tenants/${ada.tenantId}/roles/`, { name: 'Reader' })
+  const refusals = async () => {
+    for (let n = 0; n < 5; n++) t.equal((await ended.get('/api/v1/users/me/')).status, 401)
+  }
+  t.equal(await readsDuring(refusals), 1)
+})
+
+t.test('who shares the read of a request that fails reads the policies again', async (t) => {
+  const ada = await service.signUp()
+  await ada.post(`/api/v1/tenants/${ada.tenantId}/roles/`, { name: 'Reader' })
+  const cursor = Buffer.from('{}').toString('base64url')
+  const [broken, ...others] = await Promise.all([
+    ada.get(`/api/v1/policies/?cursor=${cursor}`),
+    ...Array.from({ length: 10 }, () => ada.get('/api/v1/users/me/')),
+  ])
+  t.equal(broken?.status, 400)
+  t.same([...new Set(others.map(({ status }) => status))], [200])
+})
