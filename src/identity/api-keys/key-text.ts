@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 // A key is `bwk_`, 22 characters for its id, 43 for 256 random bits, and 6 for the CRC-32 of all that, in base 62 with
@@ -38,7 +38,7 @@ export function readKey(text: string): { id: string; hash: Buffer } | null {
 /** The public beginning of a key: it says which key it is, and gives no access. */
 export const prefixOf = (id: string): string => `bwk_${base62(BigInt(`0x${id.replaceAll('-', '')}`), 22)}`
 
-const hashOf = (key: string): Buffer => createHash('sha256').update(key).digest()
+const hashOf = (key: string): Buffer => hash('sha256', key, 'buffer')
 
 const checksum = (body: string): string => base62(BigInt(crc32(body)), 6)
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Config } from '../../config.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { addressKey } from './address-key.ts'
@@ -74,7 +74,7 @@ export const keyReportUses = (ip: string): Use[] => [{ limit: 'key-revoke', key:
 export const passkeyUses = (ip: string): Use[] => [{ limit: 'login-address', key: addressKey(ip) }]
 
 /** The key that counts an account, even one that does not exist: SHA-256 of its normalised address. */
-export const accountKey = (email: string): Buffer => createHash('sha256').update(email).digest()
+export const accountKey = (email: string): Buffer => hash('sha256', email, 'buffer')
 
 /** 429 with the headers of draft-ietf-httpapi-ratelimit-headers; the window ends in `ms`. */
 export function throttled(name: string, { points, seconds }: Limit, ms: number): ApiError {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
@@ -20,7 +20,7 @@ interface SignIn {
 /** Where a sign-in comes from, as it is compared with earlier ones. */
 export const placeOf = ({ ip, userAgent }: Pick<RequestInfo, 'ip' | 'userAgent'>) => ({
   address: addressKey(ip),
-  device: createHash('sha256').update(userAgent).digest(),
+  device: hash('sha256', userAgent, 'buffer'),
 })
 
 /**

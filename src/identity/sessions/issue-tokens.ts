@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
@@ -204,7 +204,7 @@ export async function issueImpersonation(
 
 const seconds = (ms: number) => Math.floor(ms / 1000)
 
-const hashOf = (jti: string) => createHash('sha256').update(jti).digest()
+const hashOf = (jti: string) => hash('sha256', jti, 'buffer')
 
 /** Derived, not random: a retry within the grace time gets the same successor although only hashes are stored. */
 const jtiOf = ({ sealer }: IssueDeps, familyId: string, generation: number) =>

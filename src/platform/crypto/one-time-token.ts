@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 
 /** A secret of 256 bits for a link. The text goes into the mail; only its SHA-256 is stored. */
 export function makeOneTimeToken(): { token: string; hash: Buffer } {
@@ -7,4 +7,4 @@ export function makeOneTimeToken(): { token: string; hash: Buffer } {
 }
 
 /** The hash to compare with the stored one. Takes any text. */
-export const hashOneTimeToken = (token: string): Buffer => createHash('sha256').update(token).digest()
+export const hashOneTimeToken = (token: string): Buffer => hash('sha256', token, 'buffer')
