@@ -1,5 +1,5 @@
 import type { Server, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import { type Socket, Server as TcpServer } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 
 export interface GracefulClose {
@@ -35,7 +35,10 @@ export function gracefulClose(server: Server, drainMs = 25_000): GracefulClose {
       await setImmediate()
       const idle = setInterval(() => server.closeIdleConnections(), 100)
       const timer = setTimeout(cutOff, drainMs)
-      await new Promise((resolve) => server.close(resolve))
+      // server.close() would end idle connections before it stops listening: their clients could connect again, and be reset.
+      const closed = new Promise((resolve) => TcpServer.prototype.close.call(server, resolve))
+      server.closeIdleConnections()
+      await closed
       clearInterval(idle)
       clearTimeout(timer)
     },
