@@ -76,3 +76,24 @@ t.test(
     t.match(body.results[0], { effect: 'allow', shadow: [{ outcome: 'would_deny' }] })
   },
 )
+
+t.test('a tenant that cannot be counted prevents counting no other', async (t) => {
+  const grace = await service.signUp()
+  await service.deps.decisionLog.flush()
+  const usedBy = async ({ tenantId }: { tenantId: string }): Promise<number> => {
+    const query = "select used::int from daily_counts where tenant_id = $1 and kind = 'decisions'"
+    return (await look(service, query, [tenantId]))[0]?.used ?? 0
+  }
+  const before = [await usedBy(ada), await usedBy(grace)]
+  await look(service, `alter table daily_counts add check (tenant_id <> '${grace.tenantId}') not valid`)
+  for (const { post, tenantId } of [ada, grace])
+    t.equal((await post(`/api/v1/tenants/${tenantId}/departments/`, { name: 'Counted' })).status, 201)
+  await service.deps.decisionLog.flush()
+  t.same([await usedBy(ada), await usedBy(grace)], [before[0]! + 1, before[1]])
+  t.equal(
+    (await ada.post(`/api/v1/tenants/${ada.tenantId}/departments/`, { name: 'Counted again' })).status,
+    201,
+  )
+  await service.deps.decisionLog.flush()
+  t.equal(await usedBy(ada), before[0]! + 2)
+})

@@ -54,24 +54,19 @@ export function decisionLog({ db, log, metrics, config, access, shadowCounts }: 
   const maxFacts = config.LIMIT_DECISION_FACTS_BYTES
 
   const write = async (group: Waiting[]): Promise<void> => {
-    const counts = uncounted
-    uncounted = new Map()
     try {
       const rows = group.map(({ record }) => rowOf(record, access.revision, maxFacts))
-      const at = Math.max(newestUncounted, ...rows.map((row) => row.at))
-      const added = sumOf(counts, countBy(rows))
+      const at = Math.max(...rows.map((row) => row.at))
       const [kept] = await writeAsSystem(db, 'decisions of many tenants share a transaction', (together) =>
-        Promise.all([addToDay(together, 'decisions', added, at), insertDecisions(together, rows)]),
+        Promise.all([addToDay(together, 'decisions', countBy(rows), at), insertDecisions(together, rows)]),
       )
       quota.learn(kept, at)
     } catch (error) {
-      uncounted = sumOf(uncounted, counts)
       // A decision that cannot be written must not prevent writing the others.
       if (group.length > 1 && (!isDatabaseUnavailable(error) || isNodeAway(error))) {
         for (const one of group) await write([one])
         return
       }
-      if (group.length === 0) return
       for (const { record } of group) drop(record, 'failed')
       log.error(
         { err: error, decisions: group.map(({ record }) => record.id) },
@@ -82,9 +77,22 @@ export function decisionLog({ db, log, metrics, config, access, shadowCounts }: 
   }
   const drain = async () => {
     busy = true
-    do await write(waiting.splice(0, maxAtOnce))
-    while (waiting.length > 0)
+    while (waiting.length > 0) await write(waiting.splice(0, maxAtOnce))
     busy = false
+  }
+  /** What cannot be counted is left out: the tenant's limit is that much higher on this day. */
+  const count = async (added: ReadonlyMap<string, number>, at: number): Promise<void> => {
+    try {
+      const kept = await writeAsSystem(db, 'changes of many tenants are counted together', (together) =>
+        addToDay(together, 'decisions', added, at),
+      )
+      quota.learn(kept, at)
+    } catch (error) {
+      // A tenant that cannot be counted must not prevent counting the others.
+      if (added.size > 1 && (!isDatabaseUnavailable(error) || isNodeAway(error)))
+        for (const one of added) await count(new Map([one]), at)
+      else log.warn({ err: error, tenants: added.size }, 'decisions of changes were not counted')
+    }
   }
   const countLater = ({ tenantId, at }: NewDecision) => {
     uncounted.set(tenantId, (uncounted.get(tenantId) ?? 0) + 1)
@@ -94,7 +102,9 @@ export function decisionLog({ db, log, metrics, config, access, shadowCounts }: 
   const flush = async () => {
     clearTimeout(timer)
     timer = undefined
-    if (!busy && uncounted.size > 0) await outsideSpans(drain)
+    const added = uncounted
+    uncounted = new Map()
+    if (added.size > 0) await outsideSpans(() => count(added, newestUncounted))
   }
   const push = (record: Kept) =>
     new Promise<void>((done) => {
@@ -151,9 +161,6 @@ function countDropped(metrics: Pick<Metrics, 'decisionDropped'>, log: Logger) {
     sum(query.subject.tenantId, { count: 1, denials: decision.effect === 'allow' ? 0 : 1 }, query.now)
   }
 }
-
-const sumOf = (one: ReadonlyMap<string, number>, other: ReadonlyMap<string, number>): Map<string, number> =>
-  new Map([...one, ...[...other].map(([key, n]) => [key, n + (one.get(key) ?? 0)] as const)])
 
 /** The number of rows of each tenant. */
 function countBy(rows: readonly NewDecision[]): Map<string, number> {
