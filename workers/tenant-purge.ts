@@ -1,11 +1,13 @@
 import { deleteTenantRows, listTenantTables } from '../src/platform/db/tenant-tables.ts'
-import { asWorker, type Databases, type Tx } from '../src/platform/db/transaction.ts'
+import { asWorker, type Databases, sqlState, type Tx } from '../src/platform/db/transaction.ts'
 import { deletePurged, listPurgeable, tryPurgeLock } from '../src/tenancy/tenants/store.ts'
 import type { WorkerDeps } from './deps.ts'
 import { defineTimed } from './schedule.ts'
 
 const day = 86_400_000
 const retention = 30 * day
+const foreignKeyViolation = '23503'
+const maxTries = 3
 
 /** `batch`: rows per transaction. `tenants`: tenants per run. */
 interface PurgeOptions {
@@ -46,12 +48,20 @@ async function purgeTenant(
 ): Promise<boolean> {
   const locked = (work: (tx: Tx) => Promise<number>) =>
     asWorker(db, async (tx) => ((await tryPurgeLock(tx, tenantId)) ? work(tx) : null))
-  for (const table of await asWorker(db, listTenantTables))
-    for (let deleted: number | null = batch; deleted !== 0; ) {
-      deleted = stopped() ? null : await locked((tx) => deleteTenantRows(tx, table, tenantId, batch))
-      if (deleted === null) return false
+  const tables = await asWorker(db, listTenantTables)
+  for (let tries = 1; ; tries++) {
+    for (const table of tables)
+      for (let deleted: number | null = batch; deleted !== 0; ) {
+        deleted = stopped() ? null : await locked((tx) => deleteTenantRows(tx, table, tenantId, batch))
+        if (deleted === null) return false
+      }
+    try {
+      return (await locked((tx) => deletePurged(tx, tenantId))) === 1
+    } catch (error) {
+      // A row was written after its table was emptied, such as a count of what happened before.
+      if (sqlState(error) !== foreignKeyViolation || tries === maxTries) throw error
     }
-  return (await locked((tx) => deletePurged(tx, tenantId))) === 1
+  }
 }
 
 /** Erases due tenants. Of the processes that try, one does the work. */
