@@ -72,7 +72,7 @@ t.test('the log of API and worker in production is as documented, and contains n
   t.equal((await post('auth/login/', { ...person('two'), password: 'canary' })).status, 401)
   await post('auth/login/', person('nobody'))
   await root.query(
-    "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'bailiwick_worker'",
+    "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and usename = 'bailiwick_worker'",
   )
   await said(worker, /cannot be reached/)
   await root.query('alter table users rename to gone')
