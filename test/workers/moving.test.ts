@@ -5,7 +5,7 @@ import { rounds } from '../helpers/rounds.ts'
 import { header, mailServer } from './mail-server.ts'
 import { addTest, addWebhook, startReceiver } from './receiver.ts'
 import { type BackendKind, hasRedis, openStage, type Stage, until } from './stage.ts'
-import { startWorker } from './worker-process.ts'
+import { runWorker } from './worker-process.ts'
 
 // docs/reference/workers.md, "Moving": the service continues to write, workers end in the middle of their work on one
 // backend, and others start on the other.
@@ -67,7 +67,7 @@ for (const [from, to] of ways.slice(0, rounds(1, 2)))
         for (let n = 0; n < events; n++) await stage.append(stage.tenant)
       }
 
-      const [killed, ended] = await Promise.all([startWorker(t, on[from]), startWorker(t, on[from])])
+      const [killed, ended] = await Promise.all([runWorker(t, on[from]), runWorker(t, on[from])])
       await until(() => killed!.printed.includes('tidied up') || ended!.printed.includes('tidied up'))
       await write('later', 4, 4)
       await write('gone', 1, 0)
@@ -87,7 +87,7 @@ for (const [from, to] of ways.slice(0, rounds(1, 2)))
 
       moved = true
       const begun = Date.now()
-      const next = await Promise.all([startWorker(t, on[to]), startWorker(t, on[to])])
+      const next = await Promise.all([runWorker(t, on[to]), runWorker(t, on[to])])
       await until(async () => (await stage.count('outbox')) === 0)
       t.comment(`all was done ${Date.now() - begun} ms after the first start on ${to}`)
       t.ok(Date.now() - begun < 60_000, 'nothing waits for the check of overdue messages')
@@ -115,7 +115,7 @@ for (const [from, to] of ways.slice(0, rounds(1, 2)))
       t.equal(receiver.taken.filter(({ sequence }) => sequence === undefined).length, 1, 'the test')
 
       const before = [server.received.length, receiver.received.length]
-      const again = await startWorker(t, on[from])
+      const again = await runWorker(t, on[from])
       await until(async () => (await oldJobs(carried, ['waiting', 'delayed'])) === 0)
       t.same([server.received.length, receiver.received.length], before, 'jobs without a row do nothing')
       t.equal(await stage.count('outbox'), 0)

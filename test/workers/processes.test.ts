@@ -5,7 +5,7 @@ import { startRelay } from '../../workers/outbox-relay.ts'
 import { header, mailServer } from './mail-server.ts'
 import { emptyQueues } from './queue-content.ts'
 import { openStage, type Stage, until, usualBackends } from './stage.ts'
-import { startWorker } from './worker-process.ts'
+import { runWorker, startWorker } from './worker-process.ts'
 
 const relayOf = async (t: Test, stage: Stage, options = {}) => {
   const backend = stage.openBackend()
@@ -25,7 +25,7 @@ for (const { kind, skip } of usualBackends)
         await server.start()
         const stage = await openStage(t, { kind, smtpUrl: server.url })
         const workers = await Promise.all(
-          ['email', 'email', ''].map((name) => startWorker(t, stage.env, ...(name ? [name] : []))),
+          ['email', 'email', ''].map((name) => runWorker(t, stage.env, ...(name ? [name] : []))),
         )
         await Promise.all(
           Array.from({ length: 60 }, (_, n) => stage.post(stage.tenant, `n${n}@example.test`)),
@@ -45,7 +45,7 @@ for (const { kind, skip } of usualBackends)
       const server = await mailServer(t)
       await server.start()
       const stage = await openStage(t, { kind, smtpUrl: server.url })
-      const worker = await startWorker(t, stage.env, 'email')
+      const worker = await runWorker(t, stage.env, 'email')
       server.answer = () => {
         worker.child.kill('SIGKILL')
         return null
@@ -55,7 +55,7 @@ for (const { kind, skip } of usualBackends)
       await once(worker.child, 'exit')
       server.answer = () => null
       await emptyQueues(stage)
-      await startWorker(t, stage.env, 'email')
+      await runWorker(t, stage.env, 'email')
       await until(async () => (await stage.count('outbox')) === 0)
       t.equal(server.received.length, 2)
       t.equal(header(server.received[0]!.raw, 'Message-ID'), header(server.received[1]!.raw, 'Message-ID'))

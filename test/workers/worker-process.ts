@@ -9,7 +9,16 @@ const main = new URL('../../workers/main.ts', import.meta.url).pathname
 export const startWorker = (t: Test, env: Record<string, string>, ...names: string[]) =>
   startProcess(t, env, main, ...names)
 
-/** The same for another file that prints the same line when it is ready. */
+/** A worker that has not ended: it is started again, because it ends when a busy Postgres does not answer in time. */
+export async function runWorker(t: Test, env: Record<string, string>, ...names: string[]) {
+  for (let tries = 1; ; tries++) {
+    const worker = await startWorker(t, env, ...names)
+    if (worker.child.exitCode === null) return worker
+    if (tries === 5) throw new Error(`The worker ended: ${worker.printed}`)
+  }
+}
+
+/** As startWorker, for another file that prints the same line when it is ready. */
 export async function startProcess(t: Test, env: Record<string, string>, file: string, ...names: string[]) {
   const child: ChildProcess = spawn(process.execPath, [file, ...names], {
     env: { ...bareEnv, ...env },

@@ -11,7 +11,7 @@ import { rounds } from '../../helpers/rounds.ts'
 import { dumpOfQueues, markStalledForGood } from '../../workers/queue-content.ts'
 import { addTest, addWebhook, newSecret, startReceiver, wake } from '../../workers/receiver.ts'
 import { messageActors, openStage, until, usualBackends } from '../../workers/stage.ts'
-import { startWorker } from '../../workers/worker-process.ts'
+import { runWorker } from '../../workers/worker-process.ts'
 
 const { release } = await superuserUrl()
 t.teardown(release)
@@ -66,7 +66,7 @@ for (const { kind, skip } of usualBackends)
       })
       const stage = await openStage(t, { kind })
       const { id } = await addWebhook(stage, receiver.url)
-      const workers = await Promise.all([1, 2].map(() => startWorker(t, stage.env, ...messageActors)))
+      const workers = await Promise.all([1, 2].map(() => runWorker(t, stage.env, ...messageActors)))
       for (let n = 0; n < 30; n++) await stage.append(stage.tenant)
       await until(() => receiver.taken.length === 30)
       await until(async () => (await stage.count('outbox')) === 0)
@@ -109,7 +109,7 @@ for (const { kind, skip } of usualBackends)
 
     test('a worker killed during a delivery loses none, keeps the order, and the repeat has the same id', async (t) => {
       const stage = await openStage(t, { kind })
-      const worker = await startWorker(t, stage.env, ...messageActors)
+      const worker = await runWorker(t, stage.env, ...messageActors)
       let killed = false
       const receiver = await startReceiver(t, ({ sequence }) => {
         if (sequence !== 5 || killed) return 200
@@ -120,7 +120,7 @@ for (const { kind, skip } of usualBackends)
       await addWebhook(stage, receiver.url)
       for (let n = 0; n < 12; n++) await stage.append(stage.tenant)
       await once(worker.child, 'exit')
-      await startWorker(t, stage.env, ...messageActors)
+      await runWorker(t, stage.env, ...messageActors)
       await until(() => receiver.taken.length >= 12)
       await until(async () => (await stage.count('outbox')) === 0)
       t.same(

@@ -170,6 +170,7 @@ t.test('bad input is refused by the name of its field', async (t) => {
 t.test('what is no key is refused before the database is asked', async (t) => {
   const owner = await service.signUp()
   const { key } = await createOwnKey(service, owner)
+  await service.deps.decisionLog.flush() // it counts the key that was made
   let trips = 0
   const count = () => trips++
   flushes.subscribe(count)
@@ -204,7 +205,7 @@ t.test(
     const { owner } = await foundFirm(service)
     const program = await createProgram(service, owner, ['auditor'])
     await expect(200, program.get('/api/v1/policies/'))
-    await service.deps.apiKeys.flush()
+    await Promise.all([service.deps.apiKeys.flush(), service.deps.decisionLog.flush()])
     const seen: string[] = []
     const note = (statements: unknown) =>
       seen.push(...(statements as { text: string }[]).map(({ text }) => text))
