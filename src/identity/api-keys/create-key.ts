@@ -5,7 +5,7 @@ import { ApiError } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import { findTenant, type TenantRow } from '../../tenancy/tenants/store.ts'
+import { findTenant } from '../../tenancy/tenants/store.ts'
 import type { NewKeyBody } from './key-schemas.ts'
 import { makeKey } from './key-text.ts'
 import { countLiveKeys, findKey, insertKey, type KeyHolder, type KeyRow, type KeysWanted } from './store.ts'
@@ -77,7 +77,8 @@ export async function makeAndRecord(
       ...(replaces !== null && { replaces: { before: null, after: replaces } }),
     },
   })
-  if (tenant) await mailPerson(tx, deps, caller, { tenant, keyName: name, at })
+  if (userId !== null)
+    await mailPerson(tx, deps, caller, { tenantId, tenantName: tenant?.name ?? '', keyName: name, at })
   return { ...row, key }
 }
 
@@ -86,13 +87,18 @@ async function mailPerson(
   tx: Tx,
   { sealer }: Deps,
   { auth, requestInfo }: Caller,
-  { tenant, keyName, at }: { tenant: TenantRow; keyName: string; at: number },
+  {
+    tenantId,
+    tenantName,
+    keyName,
+    at,
+  }: { tenantId: string; tenantName: string; keyName: string; at: number },
 ): Promise<void> {
   await sendMail(tx, sealer, {
-    tenantId: tenant.id,
+    tenantId,
     to: auth.user.email,
     template: 'api_key_created',
-    variables: { keyName, tenantName: tenant.name, firstName: auth.user.firstName },
+    variables: { keyName, tenantName, firstName: auth.user.firstName },
     requestId: requestInfo.requestId,
     at,
   })
