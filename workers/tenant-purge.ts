@@ -1,3 +1,4 @@
+import { foreignKeyViolation } from '../src/platform/db/database-errors.ts'
 import { deleteTenantRows, listTenantTables } from '../src/platform/db/tenant-tables.ts'
 import { asWorker, type Databases, sqlState, type Tx } from '../src/platform/db/transaction.ts'
 import { deletePurged, listPurgeable, tryPurgeLock } from '../src/tenancy/tenants/store.ts'
@@ -6,7 +7,6 @@ import { defineTimed } from './schedule.ts'
 
 const day = 86_400_000
 const retention = 30 * day
-const foreignKeyViolation = '23503'
 const maxTries = 3
 
 /** `batch`: rows per transaction. `tenants`: tenants per run. */

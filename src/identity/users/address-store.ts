@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { lockOnCluster, rowLock } from '../../platform/db/cluster-locks.ts'
+import { uniqueViolation } from '../../platform/db/database-errors.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { sql, sqlState, type Tx } from '../../platform/db/transaction.ts'
 import { unavailable } from '../../platform/errors.ts'
@@ -140,7 +141,7 @@ export async function restoreAddress(
     if (restored?.verified_now && verifiedAt !== null) makeEmailDevice(tx, id, verifiedAt)
     return restored
   } catch (error) {
-    throw sqlState(error) === '23505' ? takenMeanwhile() : error
+    throw sqlState(error) === uniqueViolation ? takenMeanwhile() : error
   }
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { lockOnCluster, rowLock } from '../../platform/db/cluster-locks.ts'
+import { uniqueViolation } from '../../platform/db/database-errors.ts'
 import type { ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { idRow } from '../../platform/db/row-schemas.ts'
@@ -263,7 +264,7 @@ export async function updatePerson(
         and ${versionAmong(sql.fragment`u.version`, versions)}
       returning ${columns}, w.previous_email, w.previous_verified_at`)
   } catch (error) {
-    throw sqlState(error) === '23505' ? emailTaken() : error
+    throw sqlState(error) === uniqueViolation ? emailTaken() : error
   }
 }
 

@@ -1,5 +1,5 @@
 import type { QuerySqlToken } from 'slonik'
-import { sqlState } from './database-errors.ts'
+import { sqlState, uniqueViolation } from './database-errors.ts'
 import type { Answer, Statement } from './flush.ts'
 import { type Connection, statementNamed } from './pool.ts'
 import { type Scope, type Sending, scopeFault, scopeStatements, setLocal } from './scope.ts'
@@ -12,8 +12,6 @@ export type { Scope } from './scope.ts'
 export const begin = (prepared: boolean) => statementNamed('begin', 'begin', prepared)
 /** Ends it. */
 export const commit = (prepared: boolean) => statementNamed('commit', 'commit', prepared)
-
-const uniqueViolation = '23505'
 
 /** The error to throw when a statement failed with `error`. */
 const thrownFor = (error: Error, failed: Pick<Asked, 'ifTaken'> | undefined): Error =>

@@ -1,6 +1,7 @@
 import type { Context, Middleware } from 'koa'
 import type { Logger } from 'pino'
 import { AuthorizationUnavailable } from '../../policy-engine/evaluate/engine.ts'
+import { foreignKeyViolation } from '../db/database-errors.ts'
 import { isDatabaseUnavailable, sqlState } from '../db/transaction.ts'
 import { ApiError, unavailable } from '../errors.ts'
 
@@ -103,7 +104,7 @@ function asApiError(thrown: unknown): ApiError {
       thrown,
     )
   // A foreign key: an object that the call refers to was deleted meanwhile, for example an erased user.
-  if (sqlState(thrown) === '23503')
+  if (sqlState(thrown) === foreignKeyViolation)
     return new ApiError(
       409,
       'overtaken',
