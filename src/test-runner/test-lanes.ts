@@ -15,6 +15,8 @@ export type TestFile = { file: string; alone: boolean }
 export type Lanes = {
   files: FileResult[]
   skipped: string[]
+  /** The printed lines of the failures, with their diagnostics. */
+  failures: string[]
   /** Signals every running process, with its process group. */
   end(signal: NodeJS.Signals): void
   done: Promise<void>
@@ -30,7 +32,7 @@ export function runInLanes(
 ): Lanes {
   const waiting = [...files]
   const running = new Set<ChildProcess>()
-  const all: Pick<Lanes, 'files' | 'skipped'> = { files: [], skipped: [] }
+  const all: Pick<Lanes, 'files' | 'skipped' | 'failures'> = { files: [], skipped: [], failures: [] }
   let ended = false
 
   /** Starts one process and gives it files until none are left, or until a file needs its own process. */
@@ -64,10 +66,13 @@ export function runInLanes(
     running.delete(child)
     all.files.push(...report.files)
     all.skipped.push(...report.skipped)
+    all.failures.push(...report.failures)
     if (!current || ended) return
     const lost = { file: current.file, ok: false, ms: 0, passed: 0, failed: 1, skipped: 0 }
     all.files.push(lost)
-    print(`${describeFile(lost)}, its process ended with ${signal ?? code}`)
+    const failure = `${describeFile(lost)}, its process ended with ${signal ?? code}`
+    all.failures.push(failure)
+    print(failure)
   }
 
   async function runLane(): Promise<void> {

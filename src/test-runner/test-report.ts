@@ -3,7 +3,13 @@ import { createTapReader, type Result } from './tap-lines.ts'
 export type Totals = { passed: number; failed: number; skipped: number }
 /** The result of one file; `ms` is its duration. */
 export type FileResult = Totals & { file: string; ok: boolean; ms: number }
-export type TestReport = { read(line: string): void; skipped: string[]; files: FileResult[] }
+export type TestReport = {
+  read(line: string): void
+  skipped: string[]
+  /** The printed lines of the failures, with their diagnostics. */
+  failures: string[]
+  files: FileResult[]
+}
 
 const zero = { passed: 0, failed: 0, skipped: 0 }
 
@@ -14,9 +20,15 @@ const zero = { passed: 0, failed: 0, skipped: 0 }
 export function createTestReport(print: (line: string) => void): TestReport {
   const parse = createTapReader()
   const skipped: string[] = []
+  const failures: string[] = []
   const files: FileResult[] = []
   let counts: Totals = { ...zero }
   let explains = false
+
+  function printFailure(line: string): void {
+    failures.push(line)
+    print(line)
+  }
 
   function count(result: Result): void {
     const isFile = result.path.length === 1
@@ -28,21 +40,24 @@ export function createTestReport(print: (line: string) => void): TestReport {
     const silent = isFile && !result.ok && counts.failed === 0
     if (silent) counts.failed++
     explains = !result.ok && (result.leaf || silent)
-    if (explains && !isFile) print(`✗ ${name}`)
+    if (explains && !isFile) printFailure(`✗ ${name}`)
     if (!isFile) return
     const file = { ...counts, file: name, ok: result.ok, ms: result.ms ?? 0 }
     files.push(file)
-    print(describeFile(file))
+    const printResult = silent ? printFailure : print
+    printResult(describeFile(file))
     counts = { ...zero }
   }
 
   return {
     skipped,
+    failures,
     files,
     read(text) {
       const line = parse(text)
       if (line.kind === 'result') count(line.result)
-      else if (line.kind === 'foreign' || (line.kind === 'diagnostic' && explains)) print(line.text)
+      else if (line.kind === 'diagnostic' && explains) printFailure(line.text)
+      else if (line.kind === 'foreign') print(line.text)
     },
   }
 }

@@ -160,13 +160,14 @@ async function keepTimes(known: Record<string, number>, files: readonly FileResu
   await writeFile(timesFile, `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`)
 }
 
-/** Prints the summary. Gives the exit code. */
-function conclude({ files, skipped }: Lanes): number {
+/** Prints the summary; after a long run with the failures once more, so that they are at its end. Gives the exit code. */
+function conclude({ files, skipped, failures }: Lanes): number {
   for (const skip of skipped) console.log(`skipped: ${skip}`)
   if (files.length > slowestShown) {
     console.log(`The ${slowestShown} slowest files (all: ${relative(process.cwd(), timesFile)}):`)
     const slowest = [...files].sort((a, b) => b.ms - a.ms).slice(0, slowestShown)
     for (const { file, ms } of slowest) console.log(`${(ms / 1000).toFixed(1).padStart(7)} s  ${file}`)
+    if (failures.length > 0) console.log(['The failures again:', ...failures].join('\n'))
   }
   const totals = totalsOf(files)
   console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`)

@@ -5,7 +5,7 @@ function reportOf(tap: string) {
   const printed: string[] = []
   const report = createTestReport((line) => printed.push(line))
   for (const line of tap.split('\n')) report.read(line)
-  return { printed, skipped: report.skipped, totals: totalsOf(report.files) }
+  return { printed, skipped: report.skipped, failures: report.failures, totals: totalsOf(report.files) }
 }
 
 t.test('a file that passes is one line, even with nested tests', async (t) => {
@@ -31,7 +31,7 @@ ok 1 - test/a.test.ts # time=2019.7ms
 })
 
 t.test('a failure is printed once, with its diagnostics, and the output of a test is kept', async (t) => {
-  const { printed, totals } = reportOf(`# Subtest: test/a.test.ts
+  const { printed, failures, totals } = reportOf(`# Subtest: test/a.test.ts
     printed by the test
     # Subtest: outer
         not ok 1 - is \\#1
@@ -61,11 +61,12 @@ not ok 1 - test/a.test.ts # time=100ms
     '          ...',
     '✗ test/a.test.ts  0 passed, 1 failed  0.1 s',
   ])
+  t.strictSame(failures, printed.slice(1, -1), 'and kept for the end of a long run')
   t.strictSame(totals, { passed: 0, failed: 1, skipped: 0 })
 })
 
 t.test('a file that crashed without a failed assertion says why', async (t) => {
-  const { printed, totals } = reportOf(`# Subtest: test/a.test.ts
+  const { printed, failures, totals } = reportOf(`# Subtest: test/a.test.ts
     1..0 # no tests found
 not ok 1 - test/a.test.ts # time=100ms
   ---
@@ -73,6 +74,7 @@ not ok 1 - test/a.test.ts # time=100ms
   ...
 `)
   t.strictSame(printed, ['✗ test/a.test.ts  0 passed, 1 failed  0.1 s', '  ---', '  exitCode: 1', '  ...'])
+  t.strictSame(failures, printed)
   t.strictSame(totals, { passed: 0, failed: 1, skipped: 0 })
 })
 
