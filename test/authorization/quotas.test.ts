@@ -4,7 +4,6 @@ import { deleteOutdated } from '../../workers/retention.ts'
 import { startService } from '../helpers/service.ts'
 import { expect, foundFirm, look } from '../tenancy/staff.ts'
 
-t.setTimeout(120_000)
 const env = { LIMIT_POLICY_VERSIONS: '3', LIMIT_TENANTS_PER_PERSON: '2' }
 const service = await startService(t, { env })
 const policies = '/api/v1/policies/'

@@ -5,6 +5,7 @@ import t from 'tap'
 import { resolveOpa } from '../../src/policy-toolchain/opa.ts'
 import { callCli, settingsFor } from '../cli/run-cli.ts'
 import { openDatabase } from '../helpers/event-log.ts'
+import { inTime } from '../helpers/in-time.ts'
 import { type Client, startService } from '../helpers/service.ts'
 import { wrongCounts } from '../tenancy/staff.ts'
 
@@ -158,7 +159,7 @@ t.test('a policy of a manifest can be a module of Rego', { skip }, async (t) => 
   const may = async (owner: Client, weight: number) => {
     const resource = { type: 'cargo', id: '1', properties: { weight } }
     const question = { subject: { type: 'user', id: owner.id }, action: { name: 'cargo:load' }, resource }
-    return (await owner.post('/access/v1/evaluation', question)).body.decision
+    return (await inTime(() => owner.post('/access/v1/evaluation', question))).body.decision
   }
   for (const [module, more, fault] of [
     [text(5).replace('weight', 'length'), {}, /resource\.length/],

@@ -5,7 +5,6 @@ import { attemptLogin, changeRows, codeAt, codeIn, enrol, longProven, requireMfa
 
 // What a thief with a password can do to the owner's second factors, and how the owner undoes it.
 
-t.setTimeout(120_000)
 const service = await startService(t)
 const { call } = service
 const otp = '/api/v1/auth/otp'
