@@ -37,7 +37,7 @@ export async function openChromium(t: Pick<Test, 'teardown'>, service: Service) 
     const page = await own.newPage()
     t.teardown(() => (beside ? own.close() : page.close()))
     if (width !== 1280) await page.setViewportSize({ width, height: 800 })
-    page.setDefaultTimeout(20_000)
+    page.setDefaultTimeout(300_000) // ms: a slow machine is no fault
     const faults: string[] = []
     page.on(
       'console',
