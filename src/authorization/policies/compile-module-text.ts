@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { Config } from '../../config.ts'
 import { ApiError, invalidField } from '../../platform/errors.ts'
+import { type WorkFor, workBudget } from '../../platform/work-budget.ts'
 import { patternBudgetUs, patternFault } from '../../policy-engine/compile/pattern-cost.ts'
 import type { Fault } from '../../policy-engine/compile/policy-document.ts'
 import { compileModule } from '../../policy-toolchain/compile-module.ts'
@@ -50,15 +51,18 @@ export const moduleKey = ({ module, effect }: ModuleText): string =>
 const compress = promisify(gzip)
 
 /**
- * Compiles a module, and measures its patterns. `author` is the id of the tenant, null for the installation. Returns what is
- * wrong with the text as faults. Throws 409 `compiler_unavailable`, and 503 if the patterns cannot be measured now.
+ * Compiles a module, and measures its patterns. `author` is null for the installation. Returns what is wrong with the
+ * text as faults. Throws 409 `compiler_unavailable`, and 503 if it cannot be compiled or measured now.
  */
 export async function compileModuleText(
   config: Pick<Config, 'OPA_PATH'>,
   text: ModuleText,
-  author: string | null,
+  author: WorkFor,
 ): Promise<StoredModule | { faults: Fault[] }> {
-  const compiled = await compileModule(await compilerOf(config), text.module, text.effect)
+  const opa = await compilerOf(config)
+  const compiled = await workBudget.inTurn('modules', author, () =>
+    compileModule(opa, text.module, text.effect),
+  )
   if ('faults' in compiled) return { faults: compiled.faults.map(ofModule) }
   const { attributes, patterns } = compiled.reads
   const faults = await patternFaults(patterns, author)
@@ -90,7 +94,7 @@ async function compilerOf({ OPA_PATH: path }: Pick<Config, 'OPA_PATH'>): Promise
   }
 }
 
-async function patternFaults(patterns: readonly string[], author: string | null): Promise<Fault[]> {
+async function patternFaults(patterns: readonly string[], author: WorkFor): Promise<Fault[]> {
   const conditions = { any: patterns.map((value) => ({ operator: 'matches', value })) }
   const cost = await measurePatterns(conditions, author)
   return patterns.flatMap((pattern): Fault[] => {

@@ -1,24 +1,21 @@
 import { tooCostly } from '../../platform/decision-budget.ts'
-import { createKeyedSemaphore } from '../../platform/keyed-semaphore.ts'
 import { runThread } from '../../platform/run-thread.ts'
+import { type WorkFor, workBudget } from '../../platform/work-budget.ts'
 import { patternBudgetUs, patternFault } from '../../policy-engine/compile/pattern-cost.ts'
 import { createLruCache } from '../../policy-engine/lru-cache.ts'
 import type { PatternCost } from './compile-body.ts'
 
 const maxMs = 15_000
 const maxKept = 10_000
-const perAuthor = createKeyedSemaphore({ maxConcurrent: 1, maxWaiting: 5, maxWaitMs: 20_000 })
-const oneAtATime = createKeyedSemaphore({ maxConcurrent: 1, maxWaiting: 20, maxWaitMs: 20_000 })
 const thread = new URL('./pattern-thread.ts', import.meta.url)
 const kept = createLruCache<{ cost: number | undefined }>(maxKept)
 
 /**
- * Measures the patterns in untrusted conditions, in a thread, because one can take 100 ms: one thread at a time, and one
- * of a tenant among those that wait. `author` is the id of the tenant, null for the installation. Returns a function that
- * gives the cost of each pattern in µs; 0 for patterns that were not measured because another one is too expensive. Throws
- * 503 `too_costly` or `overloaded`.
+ * Measures the patterns in untrusted conditions, in a thread, because one can take 100 ms: one thread at a time.
+ * `author` is null for the installation. Returns a function that gives the cost of each pattern in µs; 0 for patterns that
+ * were not measured because another one is too expensive. Throws 503 `too_costly` or `overloaded`.
  */
-export async function measurePatterns(conditions: unknown, author: string | null): Promise<PatternCost> {
+export async function measurePatterns(conditions: unknown, author: WorkFor): Promise<PatternCost> {
   const patterns = [...new Set(patternsIn(conditions))].filter((pattern) => !patternFault(pattern))
   const costs = new Map(patterns.map((pattern) => [pattern, kept.get(pattern)] as const))
   const isExpensive = () => [...costs.values()].some((found) => (found?.cost ?? 0) > patternBudgetUs)
@@ -26,10 +23,8 @@ export async function measurePatterns(conditions: unknown, author: string | null
   const measured =
     unknown.length === 0
       ? []
-      : await perAuthor(author ?? '', () =>
-          oneAtATime('patterns', () =>
-            runThread<[string, number | undefined][]>(thread, unknown, maxMs, () => tooCostly(30)),
-          ),
+      : await workBudget.inTurn('patterns', author, () =>
+          runThread<[string, number | undefined][]>(thread, unknown, maxMs, () => tooCostly(30)),
         )
   for (const [pattern, cost] of measured) {
     costs.set(pattern, { cost })

@@ -1,19 +1,11 @@
 import type { Deps } from '../../deps.ts'
 import { readInTenant } from '../../platform/db/read.ts'
 import { ApiError } from '../../platform/errors.ts'
-import { createKeyedSemaphore } from '../../platform/keyed-semaphore.ts'
 import { createLruCache } from '../../policy-engine/lru-cache.ts'
 import { policyInvalid } from './compile-body.ts'
-import { createCompileBudget } from './compile-budget.ts'
 import { compileModuleText, moduleKey, moduleTextOf } from './compile-module-text.ts'
 import { findModule, type StoredModule } from './module-store.ts'
 import type { Draft } from './policy-body.ts'
-
-// A compilation can take seconds of a CPU: one at a time in a process, and one of a tenant among those that wait.
-const perTenant = createKeyedSemaphore({ maxConcurrent: 1, maxWaiting: 3, maxWaitMs: 30_000 })
-const oneAtATime = createKeyedSemaphore({ maxConcurrent: 1, maxWaiting: 20, maxWaitMs: 20_000 })
-
-const budget = createCompileBudget()
 
 // An author tries a draft several times, and then stores it.
 const lately = createLruCache<StoredModule>(8 * 1024 * 1024)
@@ -29,7 +21,7 @@ interface Written {
 
 /**
  * The compiled module of a policy of the kind rego; null for the kind json. A module that a version of the policy has had,
- * or that the tenant has tried lately, is not compiled again. Throws 400, 422 `policy_invalid`, 409 `compiler_unavailable` and 503 `overloaded`.
+ * or that the tenant has tried lately, is not compiled again. Throws 400, 422 `policy_invalid`, 409 `compiler_unavailable` and 503 `overloaded` or `too_costly`.
  */
 export async function prepareModule(
   deps: Pick<Deps, 'db' | 'config'>,
@@ -46,11 +38,7 @@ export async function prepareModule(
     (await readInTenant(deps.db, caller, (read) => findModule(read, tenantId, policyId, key)))
   if (known) return known
   if (deps.config.LIMIT_POLICY_MODULES === 0) throw tooManyModules(0)
-  const compiled = await perTenant(tenantId, () =>
-    oneAtATime('modules', () =>
-      budget.spend(tenantId, () => compileModuleText(deps.config, module, tenantId)),
-    ),
-  )
+  const compiled = await compileModuleText(deps.config, module, caller)
   if ('faults' in compiled) throw policyInvalid(compiled.faults, text(), at)
   lately.set(`${tenantId} ${key}`, compiled, compiled.zipped.length)
   return compiled

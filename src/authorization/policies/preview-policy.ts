@@ -3,14 +3,14 @@ import type { Deps } from '../../deps.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import { tooCostly } from '../../platform/decision-budget.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { createKeyedSemaphore } from '../../platform/keyed-semaphore.ts'
 import { type AskThread, reusedThread } from '../../platform/run-thread.ts'
+import { workBudget } from '../../platform/work-budget.ts'
 import type { Bundle } from '../../policy-engine/evaluate/bundle.ts'
 import type { Effect } from '../../policy-engine/evaluate/decision.ts'
 import { listNewest, type RecordedQuestion } from '../decisions/store.ts'
 import { draftPolicy } from './policy-body.ts'
 import { promotionToken } from './promote-policy.ts'
-import { type Replay, replayDecisions } from './replay.ts'
+import { replayDecisions } from './replay.ts'
 import { startTrial, type TrialTarget } from './trial.ts'
 
 export const policyPreview = z.object({
@@ -53,7 +53,9 @@ export async function previewPolicy(
   const replay = { ...trial.replay, rows }
   const effects =
     rows.length > maxInline
-      ? await replayInThread(deps.access.bundle, replay)
+      ? await workBudget.inTurn('trials', caller, () =>
+          threadOf(deps.access.bundle)<(Effect | null)[]>(replay, maxMs, () => tooCostly(30)),
+        )
       : await replayDecisions(replay, deps.access.trials, deps.newPace())
   const flips = rows.flatMap((row, index) => {
     const after = effects[index] ?? null
@@ -91,8 +93,6 @@ function countsOf(flips: readonly Flip[]): Record<string, number> {
 // Starting a thread takes half a second of CPU, and a thousand decisions at most two seconds.
 const maxMs = 15_000
 const idleMs = 10_000
-const perTenant = createKeyedSemaphore({ maxConcurrent: 1, maxWaiting: 3, maxWaitMs: 20_000 })
-const oneAtATime = createKeyedSemaphore({ maxConcurrent: 1, maxWaiting: 20, maxWaitMs: 20_000 })
 const module = new URL('./replay-thread.ts', import.meta.url)
 const threads = new WeakMap<Bundle, AskThread>()
 
@@ -101,12 +101,3 @@ function threadOf(bundle: Bundle): AskThread {
   threads.set(bundle, thread)
   return thread
 }
-
-/**
- * Replays decisions in a thread, so that the process can answer other requests: one preview at a time, and one of a tenant
- * among those that wait. Throws 503 `too_costly` if it takes too long, and `overloaded` if too many are waiting.
- */
-const replayInThread = (bundle: Bundle, replay: Replay): Promise<(Effect | null)[]> =>
-  perTenant(replay.tenantId, () =>
-    oneAtATime('replay', () => threadOf(bundle)(replay, maxMs, () => tooCostly(30))),
-  )

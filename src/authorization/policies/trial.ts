@@ -44,7 +44,7 @@ export async function startTrial(
   const read = await inTenant(deps.db, caller, (tx) => readTenantPolicies(tx, tenantId))
   const active = await withModules(deps.db, caller, read)
   // The patterns of a stored policy were measured when it was written.
-  const cost = draft && (await measurePatterns(draft.conditions, tenantId))
+  const cost = draft && (await measurePatterns(draft.conditions, caller))
   const body = draft ?? (row && draftOf(row))
   if (!body) throw new Error('A new policy has no stored rules to try')
   const at = draft ? '/draft' : ''

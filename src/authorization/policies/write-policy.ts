@@ -56,7 +56,7 @@ export async function planOf(
   caller: Caller,
   { body, ...asked }: Omit<Plan, 'compiled' | 'measuredAt'> & { body: Draft },
 ): Promise<Plan> {
-  const cost = await measurePatterns(body.conditions, caller.tenantId)
+  const cost = await measurePatterns(body.conditions, caller)
   const module = await prepareModule(deps, caller, body, { policyId: asked.id, text: asked.text })
   const compiled = compileBody(body, asked.schema, cost, asked.text, '', module)
   const { warnings, active } = await tenantWarnings(deps, caller, { id: asked.id, compiled })
