@@ -13,6 +13,8 @@ import { jobProcessor, pauseBefore, Retry } from './process-job.ts'
 
 /** A message for its actor; `attempt` counts from 1. */
 export interface ActorMessage<Queue extends QueueName> extends MessageKey {
+  queue: Queue
+  /** As the outbox has it, whatever the job says; of a job that carries several messages, the job's. */
   message: Message<Queue>
   attempt: number
   /** Messages that the same job carries; only those of a queue in `carriedTogether` have any. */

@@ -24,7 +24,7 @@ export const eventFanout = defineActor({
         'deliveries were dropped: the tenant has used up its deliveries of the day',
       ),
     )
-    const acknowledge = acknowledgeTogether(db, async (tx, messages) => {
+    const acknowledge = acknowledgeTogether(db, 'event-fanout', async (tx, messages) => {
       const events = await listEventsOf(tx, messages)
       if (events.some(({ sequence }) => sequence === null)) throw new EventWithoutSequence()
       const now = clock()

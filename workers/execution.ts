@@ -18,10 +18,12 @@ export const execution = defineActor({
   lockDuration: 30_000,
   handler(deps) {
     const limited = limitPerTenant(maxPerTenant)
-    return async ({ id, tenantId, message: { approval_request_id } }) => {
+    return async (delivery) => {
+      const { tenantId, message } = delivery
       const { routes, ...service } = await deps.service()
-      await limited({ id, tenantId }, () => carryOut(service, routes, { tenantId, id: approval_request_id }))
-      await acknowledge(deps.db, { id, tenantId }, async () => undefined)
+      const approved = { tenantId, id: message.approval_request_id }
+      await limited(delivery, () => carryOut(service, routes, approved))
+      await acknowledge(deps.db, delivery, async () => undefined)
     }
   },
 })

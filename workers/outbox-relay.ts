@@ -181,6 +181,7 @@ async function deadLetterUnknown(deps: WorkerDeps): Promise<void> {
     await deadLetter(deps.db, {
       id,
       tenantId,
+      queue,
       attempts: 0,
       reason: 'failed',
       error: 'There is no such queue',

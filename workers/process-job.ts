@@ -1,5 +1,5 @@
 import type { Span } from '@opentelemetry/api'
-import { isDatabaseUnavailable } from '../src/platform/db/transaction.ts'
+import { isDatabaseUnavailable, type Tx } from '../src/platform/db/transaction.ts'
 import {
   describeError,
   originOf,
@@ -11,7 +11,7 @@ import { DelayedError } from '../src/platform/jobs/delayed-error.ts'
 import type { QueuedMessage } from '../src/platform/jobs/queued-message.ts'
 import { type Message, type QueueName, queues } from '../src/platform/jobs/queues.ts'
 import type { JobOutcome } from '../src/platform/metrics/metrics.ts'
-import { deadLetter, type NewDeadLetter } from '../src/platform/outbox/acknowledge.ts'
+import { deadLetter, findMessage, type NewDeadLetter } from '../src/platform/outbox/acknowledge.ts'
 import { markFailed } from '../src/platform/tracing/span.ts'
 import type { ActorDefinition } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
@@ -50,36 +50,43 @@ export function jobProcessor<Queue extends QueueName>(definition: ActorDefinitio
   const handle = definition.handler(deps)
   const read = (payload: unknown) => queues[definition.queue].parse(payload) as Message<Queue>
 
-  const giveUp = async (
-    { id, tenantId, payload, others = [] }: QueuedMessage,
-    attempts: number,
-    error: unknown,
-  ) => {
+  const giveUp = async ({ id, tenantId, others = [] }: QueuedMessage, attempts: number, error: unknown) => {
     if (others.length > 0) {
       const facts = { outbox_id: id, count: others.length + 1, attempts, error: describeError(error) }
       return deps.log.warn(facts, 'each message of this job will be tried by itself')
     }
-    const readable = queues[definition.queue].safeParse(payload).success
     const reason = error instanceof RefusedForGood ? 'refused' : 'failed'
     const death: NewDeadLetter = {
       id,
       tenantId,
+      queue: definition.queue,
       attempts,
       reason,
       error: describeError(error),
       at: deps.clock(),
     }
-    const effect = readable ? definition.onDeadLetter?.(read(payload), death) : undefined
+    const effect = async (tx: Tx, payload: unknown) => {
+      const readable = queues[definition.queue].safeParse(payload).success
+      if (readable) await definition.onDeadLetter?.(read(payload), death)(tx)
+    }
     if (!(await deadLetter(deps.db, death, effect))) return
     const facts = { outbox_id: id, tenant_id: tenantId, attempts, reason, error: death.error }
     if (reason === 'refused') deps.log.warn(facts, 'became a dead letter')
     else deps.log.error({ ...facts, origin: originOf(error) }, 'became a dead letter')
   }
 
-  const handleOnce = async ({ id, tenantId, payload, others = [] }: QueuedMessage, attempt: number) => {
+  /** A job that carries several messages is not compared: its handler takes only their keys. */
+  const payloadOf = async ({ id, tenantId, payload, others = [] }: QueuedMessage) =>
+    others.length > 0 ? { payload } : findMessage(deps.db, { id, tenantId, queue: definition.queue })
+
+  const handleOnce = async (queued: QueuedMessage, attempt: number) => {
     const started = performance.now()
+    const { id, tenantId, others = [] } = queued
+    const found = await payloadOf(queued)
+    if (!found) return deps.log.debug({ outbox_id: id, tenant_id: tenantId }, 'the message is gone')
+    const { payload } = found
     const message = unlessUnreadable(read, payload)
-    await handle({ id, tenantId, message, attempt, others })
+    await handle({ id, tenantId, queue: definition.queue, message, attempt, others })
     const duration_ms = Math.round((performance.now() - started) * 10) / 10
     const { request_id } = message
     const count = others.length > 0 ? { count: others.length + 1 } : undefined

@@ -88,6 +88,7 @@ for (const { kind, skip } of usualBackends)
       const death = {
         id,
         tenantId: stage.tenant,
+        queue: 'email',
         attempts: 30,
         reason: 'failed' as const,
         error: 'Error ESOCKET',

@@ -255,7 +255,7 @@ export async function deleteMessageIfIdle(
   tx.later(sql.unsafe`
     select 1 from webhooks where tenant_id = ${tenantId} and id = ${webhookId} for no key update`)
   const message = await tx.maybeOne(sql.type(found)`
-    select id from outbox where tenant_id = ${tenantId} and id = ${id} for update`)
+    select id from outbox where tenant_id = ${tenantId} and id = ${id} and queue = 'webhook' for update`)
   if (!message) return 'nothing'
   const delivering = await tx.maybeOne(sql.type(deliveringWebhook)`
     select t.status = 'active' as tenant_active from webhooks w join tenants t on t.id = w.tenant_id
@@ -264,7 +264,7 @@ export async function deleteMessageIfIdle(
   const head = delivering && (await findHead(tx, { tenantId, webhookId }))
   if (head)
     return delivering.tenant_active ? { dueAt: head.next_attempt_at, sequence: head.sequence } : 'tenant'
-  tx.later(sql.unsafe`delete from outbox where tenant_id = ${tenantId} and id = ${id}`)
+  tx.later(sql.unsafe`delete from outbox where tenant_id = ${tenantId} and id = ${id} and queue = 'webhook'`)
   return 'nothing'
 }
 

@@ -26,7 +26,8 @@ export async function deliverOnce(deps: DeliverDeps, message: OnceMessage): Prom
   const answer = await attempt(deps, message, claimed)
   logAttempt(deps, message, claimed, answer)
   const facts = { webhook_id: message.webhookId, delivery_id: claimed.delivery_id }
-  const record = () => acknowledge(db, message, (tx) => conclude(tx, message, claimed, answer, clock()))
+  const record = () =>
+    acknowledge(db, keyOf(message), (tx) => conclude(tx, message, claimed, answer, clock()))
   await untilRecorded(deps.log, facts, record)
   return null
 }
@@ -45,6 +46,8 @@ async function conclude(tx: Tx, message: OnceMessage, claimed: Claimed, answer: 
 async function finish({ db, clock }: DeliverDeps, message: OnceMessage): Promise<number | null> {
   const open = await asWorker(db, (tx) => findOpenOnce(tx, message, message.deliveryId))
   if (open) return open.tenant_active ? Math.max(0, open.next_attempt_at - clock()) : maxWait
-  await acknowledge(db, message, async () => undefined)
+  await acknowledge(db, keyOf(message), async () => undefined)
   return null
 }
+
+const keyOf = ({ tenantId, id }: OnceMessage) => ({ tenantId, id, queue: 'webhook-once' })

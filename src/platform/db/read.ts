@@ -22,3 +22,9 @@ export const readAsSystem = <T>(
   _reason: string,
   work: (read: Read) => Promise<T>,
 ): Promise<T> => atOnce(system, { scope: null, by: 'read' }, work)
+
+/** The same, as the worker role. */
+export const readAsWorker = <T>(
+  { worker }: Pick<Databases, 'worker'>,
+  work: (read: Read) => Promise<T>,
+): Promise<T> => atOnce(worker, { scope: null, by: 'read' }, work)

@@ -1,8 +1,9 @@
 import { DelayedError as BullDelayedError, type Job, type JobState, type Queue, type Worker } from 'bullmq'
+import { z } from 'zod'
 import type { Sample } from '../metrics/read-sources.ts'
 import { DelayedError } from './delayed-error.ts'
 import { postgresConnections } from './postgres-connections.ts'
-import type { CarriedMessage, QueuedMessage } from './queued-message.ts'
+import { type CarriedMessage, carriedMessage, type QueuedMessage } from './queued-message.ts'
 import { redisConnections } from './redis-connections.ts'
 
 export interface ConsumerOptions {
@@ -199,12 +200,17 @@ const dataOf = ({ id, tenantId, payload, job, others }: QueuedMessage): JobData 
   ...(job && { message_id: id }),
   ...(others && { others }),
 })
-const messageOf = (job: Job<JobData>): QueuedMessage => ({
-  id: job.data.message_id ?? job.id!,
-  tenantId: job.data.tenant_id,
-  payload: job.data.payload,
-  ...(job.data.others && { others: job.data.others }),
-})
+/** Others can write to Redis, so what is no list of messages is left out. */
+const messageOf = ({ id, data }: Job<JobData>): QueuedMessage => {
+  const others = carried.safeParse(data.others)
+  return {
+    id: data.message_id ?? id!,
+    tenantId: data.tenant_id,
+    payload: data.payload,
+    ...(others.success && { others: others.data }),
+  }
+}
+const carried = z.array(carriedMessage)
 
 /**
  * The actor counts attempts and moves a message that failed for good to the dead letters; the queue keeps no history.

@@ -1,3 +1,5 @@
+import { z } from 'zod'
+
 /** A message for a queue. `id` is the id of the outbox row and, without `job`, of its job. */
 export interface QueuedMessage extends MessageKey {
   payload: unknown
@@ -14,6 +16,9 @@ export interface MessageKey {
 }
 
 /** A message without its payload; `traceparent` is that of the payload. */
-export interface CarriedMessage extends MessageKey {
-  traceparent?: string
-}
+export const carriedMessage = z.object({
+  id: z.uuid(),
+  tenantId: z.uuid(),
+  traceparent: z.string().exactOptional(),
+})
+export type CarriedMessage = z.infer<typeof carriedMessage>

@@ -33,7 +33,7 @@ export async function claimMail(
   const row = await tx.maybeOne(sql.type(claimed)`
     update mails set status = 'sending', attempts = attempts + 1
     where tenant_id = ${tenantId} and id = ${id} and content_sealed is not null
-      and exists (select 1 from outbox o where o.tenant_id = ${tenantId} and o.id = ${messageId})
+      and exists (select 1 from outbox o where o.tenant_id = ${tenantId} and o.id = ${messageId} and o.queue = 'email')
     returning template, content_sealed`)
   if (!row) return null
   return { template: row.template, ...content.parse(JSON.parse(sealer.open('mail', row.content_sealed, id))) }

@@ -3,6 +3,7 @@ import { isNodeAway } from '../db/database-errors.ts'
 import { onNodesOf } from '../db/nodes.ts'
 import { asWorker, type Databases, isDatabaseUnavailable, sql, type Tx } from '../db/transaction.ts'
 import type { MessageKey } from '../jobs/queued-message.ts'
+import type { QueueName } from '../jobs/queues.ts'
 import { outsideSpans } from '../tracing/span.ts'
 
 type Waiting = MessageKey & { done: (acknowledged: boolean) => void; failed: (error: unknown) => void }
@@ -19,6 +20,7 @@ const maxBatch = 100
  */
 export function acknowledgeTogether(
   db: Pick<Databases, 'worker'>,
+  queue: QueueName,
   effect: (tx: Tx, acknowledged: MessageKey[]) => Promise<void>,
 ): (delivery: MessageKey) => Promise<boolean> {
   const waiting: Waiting[] = []
@@ -32,7 +34,8 @@ export function acknowledgeTogether(
           group.map(({ tenantId, id }) => [tenantId, id]),
           ['uuid', 'uuid'],
         )} as g (tenant_id, id)
-        where o.tenant_id = g.tenant_id and o.id = g.id ${onNodesOf(tx, sql.fragment`o.tenant_id`, group)}
+        where o.tenant_id = g.tenant_id and o.id = g.id and o.queue = ${queue}
+          ${onNodesOf(tx, sql.fragment`o.tenant_id`, group)}
         returning o.id`)
       const gone = new Set(rows.map((row) => row.id))
       const acknowledged = group.filter(({ id }) => gone.has(id))

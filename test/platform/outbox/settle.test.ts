@@ -11,12 +11,23 @@ t.test('a message that is delivered twice at the same time has one effect', asyn
   const id = await stage.append(tenantId)
   let effects = 0
   const once = () =>
-    acknowledge(db, { id, tenantId }, async () => {
+    acknowledge(db, { id, tenantId, queue: 'event-fanout' }, async () => {
       effects++
     })
   t.strictSame((await Promise.all([once(), once(), once()])).sort(), [false, false, true])
   t.equal(effects, 1)
-  t.equal(await deadLetter(db, { id, tenantId, attempts: 1, reason: 'failed', error: 'late', at: 0 }), false)
+  t.equal(
+    await deadLetter(db, {
+      id,
+      tenantId,
+      queue: 'event-fanout',
+      attempts: 1,
+      reason: 'failed',
+      error: 'late',
+      at: 0,
+    }),
+    false,
+  )
   t.equal(await stage.count('dead_letters'), 0)
 })
 
@@ -24,13 +35,21 @@ t.test('a failed effect leaves the message in the outbox', async (t) => {
   const stage = await openStage(t)
   const tenantId = stage.tenant
   const id = await stage.append(tenantId)
-  const failing = acknowledge(stage.deps.db, { id, tenantId }, async (tx) => {
+  const failing = acknowledge(stage.deps.db, { id, tenantId, queue: 'event-fanout' }, async (tx) => {
     await tx.query(sql.unsafe`select 1 / 0`)
   })
   await t.rejects(failing)
   t.equal(await stage.count('outbox'), 1)
   t.equal(
-    await deadLetter(stage.deps.db, { id, tenantId, attempts: 3, reason: 'failed', error: 'broken', at: 0 }),
+    await deadLetter(stage.deps.db, {
+      id,
+      tenantId,
+      queue: 'event-fanout',
+      attempts: 3,
+      reason: 'failed',
+      error: 'broken',
+      at: 0,
+    }),
     true,
   )
   t.match(await stage.rows('select attempts, error, queue from dead_letters'), [
@@ -45,7 +64,7 @@ t.test('of messages acknowledged together, only a broken one fails, and each has
   const ids = await Promise.all(Array.from({ length: 250 }, () => stage.append(tenantId)))
   const seen: string[] = []
   const transactions: number[] = []
-  const settleOne = acknowledgeTogether(stage.deps.db, async (tx, messages) => {
+  const settleOne = acknowledgeTogether(stage.deps.db, 'event-fanout', async (tx, messages) => {
     transactions.push(messages.length)
     if (messages.some((message) => message.id === ids[7])) await tx.query(sql.unsafe`select 1 / 0`)
     seen.push(...messages.map((message) => message.id))
