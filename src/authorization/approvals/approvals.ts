@@ -50,9 +50,12 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
 const isFor = (call: GuardedCall, row: RequestRow): boolean =>
   row.requester_id === call.userId && row.action === call.action && row.digest === digestOf(call)
 
-/** SHA-256 (hex) of the method, the route and the validated body, in the canonical form of RFC 8785. */
-const digestOf = ({ method, route, body }: GuardedCall): string =>
-  createHash('sha256').update(canonicalJson({ method, route, body })).digest('hex')
+/**
+ * SHA-256 (hex) of the whole call in the canonical form of RFC 8785. The parameters count too: the resource of a
+ * collection, such as the keys of one service account, has no id that would tell it from another collection.
+ */
+const digestOf = ({ method, route, params, query, body }: GuardedCall): string =>
+  createHash('sha256').update(canonicalJson({ method, route, params, query, body })).digest('hex')
 
 function presented(row: RequestRow, open: (row: Omit<OpenRow, 'is_stored'>) => OpenRequest): Presented {
   const resource = { type: row.resource_type, id: row.resource_id }

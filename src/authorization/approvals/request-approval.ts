@@ -26,7 +26,7 @@ export type ApprovalDeps = Pick<Deps, 'config' | 'db' | 'sealer' | 'publicUrl'>
 /** A call that needs an approval, and what its gates require. */
 interface GatedCall extends GatedDecision {
   call: GuardedCall
-  /** of method, route and validated body */
+  /** of the whole call, with its validated body */
   digest: string
 }
 

@@ -20,8 +20,11 @@ export interface GuardedCall {
   action: ActionName
   method: string
   path: string
-  /** The route's path with its parameters as `:id`. The decision's resource says which object it is about. */
+  /** The route's path with its parameters as `:id`. */
   route: string
+  params: Record<string, string>
+  /** The validated query; null for a route without one. */
+  query: unknown
   body: unknown
   /** The body without its secret parts, for approvers. */
   shownBody: unknown

@@ -132,7 +132,7 @@ async function actAndConsume(
 /** The call that an approval is bound to. */
 function guardedCall(
   { http, route, caller, now }: RequestContext,
-  { input: { body }, stored, later }: Change,
+  { input: { params, query, body }, stored, later }: Change,
 ): GuardedCall {
   const { tenantId, userId, auth, requestInfo, decisionId } = caller
   return {
@@ -147,6 +147,8 @@ function guardedCall(
     // The console serves the same routes under a path of its own.
     path: http.path.replace(/^\/console\/api\//, '/api/v1/'),
     route: route.path,
+    params,
+    query: query ?? null,
     body: route.body ? body : null,
     shownBody: route.body ? (route.shownBody?.(body) ?? body) : null,
     decisionId,

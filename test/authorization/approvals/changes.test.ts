@@ -311,3 +311,23 @@ t.test('every change of a request is in the audit log, votes below the quorum in
     ],
   )
 })
+
+t.test('an approval for a key of one service account makes no key of another', async (t) => {
+  const { owner, asker, approver } = await openOffice(service, {}, { actions: ['api_key:create'] })
+  const make = async (name: string) => {
+    const { status, body } = await owner.post('/api/v1/service-accounts/', { name, roles: ['member'] })
+    t.equal(status, 201)
+    return `/api/v1/service-accounts/${body.id}/keys/`
+  }
+  const [first, second] = [await make('first'), await make('second')]
+  const body = { name: 'robot', scopes: ['member:list'] }
+  const refused = await asker.post(first, body)
+  t.match(refused, { status: 403, body: { code: 'approval_required' } })
+  const { id } = refused.body.approval_request
+  const other = await asker.post(second, body)
+  t.not(other.body.approval_request.id, id, 'a call about the other account waits for a request of its own')
+  t.equal((await approve(approver, id)).status, 200)
+  const named = { headers: { 'approval-request': id } }
+  t.match(await asker.post(second, body, named), invalid)
+  t.equal((await asker.post(first, body, named)).status, 201)
+})
