@@ -13,12 +13,10 @@ import {
   route,
   type Target,
 } from '../../platform/http/route.ts'
-import { type AccountRow, findAccount } from '../../tenancy/members/account-store.ts'
-import { assertGrantable, holderOf } from '../../tenancy/roles/grantable-roles.ts'
-import { lockRolesNamed } from '../../tenancy/roles/store.ts'
+import { findAccount } from '../../tenancy/members/account-store.ts'
+import { assertGrantable, assertMayDescribe, holderOf } from '../../tenancy/roles/grantable-roles.ts'
 import { accountResource } from '../../tenancy/service-accounts/account-schemas.ts'
-import { assertMayDescribe } from '../../tenancy/service-accounts/create-account.ts'
-import { lockAccount } from '../../tenancy/service-accounts/lock-account.ts'
+import { type LockedAccount, lockAccount } from '../../tenancy/service-accounts/lock-account.ts'
 import { assertCanEnrol } from '../otp/enrolment.ts'
 import { holdSignIn } from '../sessions/store.ts'
 import { createKey, keysWanted } from './create-key.ts'
@@ -68,14 +66,14 @@ const account: Owner = {
   async lock(tx, { caller, params }) {
     const { tenantId } = caller
     const found = await lockAccount(tx, tenantId, pathId(params.id))
-    if (found) await assertHolds(tx, caller, found)
+    if (found) assertHolds(caller, found)
     return found && { tenantId, membershipId: found.id, userId: null }
   },
 }
 
 /** A key does what its account may do, so it takes all of that to make one. Throws 403. */
-async function assertHolds(tx: Tx, caller: Caller, account: AccountRow): Promise<void> {
-  assertGrantable(holderOf(caller), await lockRolesNamed(tx, caller.tenantId, account.roles))
+function assertHolds(caller: Caller, account: LockedAccount): void {
+  assertGrantable(holderOf(caller), account.granted)
   assertMayDescribe(caller, account)
 }
 

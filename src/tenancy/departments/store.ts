@@ -6,6 +6,7 @@ import { countRow, idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 
 const aboveRow = z.object({ above: z.boolean() })
+const movesRow = z.object({ moves: z.boolean() })
 
 const departmentRow = z.object({
   id: z.uuid(),
@@ -110,6 +111,31 @@ export function isAtOrAbove(tx: Tx, tenantId: string, id: string, candidateId: s
       select d.id, d.parent_id from departments d join upwards u on d.id = u.parent_id where d.tenant_id = ${tenantId}
     )
     select exists (select 1 from upwards where id = ${id}) as above`)
+}
+
+/**
+ * Whether one of these people, or a service account, would move with the department `id`, or get it below their own
+ * department: both change what policies permit them. Reliable only while the tenant is locked.
+ */
+export function movesSubjects(
+  tx: Tx,
+  tenantId: string,
+  { id, parentId, subjects }: { id: string; parentId: string | null; subjects: readonly string[] },
+): Promise<boolean> {
+  return tx.oneFirst(sql.type(movesRow)`
+    with recursive below as (
+      select id from departments where tenant_id = ${tenantId} and id = ${id}
+      union
+      select d.id from departments d join below b on d.parent_id = b.id where d.tenant_id = ${tenantId}
+    ), above as (
+      select id, parent_id from departments where tenant_id = ${tenantId} and id = ${parentId}
+      union
+      select d.id, d.parent_id from departments d join above a on d.id = a.parent_id where d.tenant_id = ${tenantId}
+    )
+    select exists (
+      select 1 from memberships m
+      where m.tenant_id = ${tenantId} and (m.user_id = any(${sql.array(subjects, 'uuid')}) or m.kind = 'service_account')
+        and m.department_id in (select id from below union all select id from above)) as moves`)
 }
 
 /** Updates a department, which the caller has locked. */

@@ -6,13 +6,15 @@ import type { Versions } from '../../platform/db/version.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
+import { holderOf, holds, refused } from '../roles/grantable-roles.ts'
 import { incrementPolicyRevision } from '../tenants/revision-store.ts'
 import { requireDepartment } from './create-department.ts'
 import { auditedDepartment, type DepartmentChange } from './department-schemas.ts'
-import { changeDepartment, type Department, type DepartmentRow, isAtOrAbove } from './store.ts'
+import { changeDepartment, type Department, type DepartmentRow, isAtOrAbove, movesSubjects } from './store.ts'
 
 /**
- * Changes or moves a department. 400 on `parent_id` for an unknown parent and for a descendant of the department.
+ * Changes or moves a department. 400 on `parent_id` for an unknown parent and for a descendant of the department, 403 for
+ * a move that changes what policies permit the caller.
  * The lock on the tenant makes moves wait for each other, so two moves cannot form a cycle together.
  */
 export async function updateDepartment(
@@ -29,7 +31,10 @@ export async function updateDepartment(
   const { name = department.name, description = department.description } = change
   const { parent_id: parentId = department.parent_id } = change
   const moves = parentId !== department.parent_id
-  if (moves) await assertCanMove(tx, tenantId, id, parentId)
+  if (moves) {
+    await assertNoCycle(tx, tenantId, id, parentId)
+    await assertMayMove(tx, caller, id, parentId)
+  }
   if (!moves && name === department.name && description === department.description) return department
   changeDepartment(tx, { tenantId, id, name, description, parentId, at })
   if (moves) incrementPolicyRevision(tx, tenantId)
@@ -45,11 +50,25 @@ export async function updateDepartment(
   return changed
 }
 
-async function assertCanMove(tx: Tx, tenantId: string, id: string, parentId: string | null): Promise<void> {
+async function assertNoCycle(tx: Tx, tenantId: string, id: string, parentId: string | null): Promise<void> {
   if (parentId === null) return
   const [isBelow] = await Promise.all([
     isAtOrAbove(tx, tenantId, id, parentId),
     requireDepartment(tx, tenantId, parentId, 'parent_id'),
   ])
   if (isBelow) throw invalidField('parent_id', 'A department cannot be below itself.', 'cycle')
+}
+
+/**
+ * Policies permit by department, so a move of the caller's own department, or to below it, takes `policy:update`. So do
+ * moves of service accounts, whose keys the caller can hold.
+ */
+async function assertMayMove(tx: Tx, caller: Caller, id: string, parentId: string | null): Promise<void> {
+  if (holds(holderOf(caller), 'policy:update')) return
+  const { tenantId, userId, impersonator } = caller
+  const subjects = impersonator ? [userId, impersonator.id] : [userId]
+  if (await movesSubjects(tx, tenantId, { id, parentId, subjects }))
+    throw refused(
+      'Without the permission policy:update you cannot move your own department or one with service accounts, nor another one below them.',
+    )
 }

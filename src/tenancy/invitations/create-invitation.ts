@@ -8,7 +8,7 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { requireDepartment } from '../departments/create-department.ts'
 import { findRequestedRoles } from '../members/add-member.ts'
-import { assertGrantable, holderOf } from '../roles/grantable-roles.ts'
+import { assertGrantable, assertMayDescribe, holderOf } from '../roles/grantable-roles.ts'
 import { assertDomainAllowed } from '../tenants/email-domains.ts'
 import { lockTenant } from '../tenants/revision-store.ts'
 import { findTenant } from '../tenants/store.ts'
@@ -25,7 +25,7 @@ import {
 
 /**
  * Invites an address to the caller's tenant. Only the mail holds the token. 400 for an unknown role or department or a
- * domain that the tenant does not accept, 403 for a role with permissions that the caller lacks, 409 `already_member`,
+ * domain that the tenant does not accept, 403 for a role with permissions that the caller lacks, and for a department without `policy:update`, 409 `already_member`,
  * `invitation_pending` or `limit_reached`, 429 `throttled` for too many mails to the address, from all senders
  * together, or to too many people outside the tenant.
  */
@@ -54,6 +54,7 @@ export async function createInvitation(
   if (!tenant) throw notFound()
   assertDomainAllowed(tenant.settings.allowed_email_domains, email, 'email')
   assertGrantable(holderOf(caller), roles)
+  assertMayDescribe(caller, body)
   if (isMember) throw new ApiError(409, 'already_member', 'A member of this tenant has this address.')
   // An expired invitation does not block a new one.
   if (overdue) await recordExpired(tx, { tenantId, id: overdue, requestId: requestInfo.requestId, at })

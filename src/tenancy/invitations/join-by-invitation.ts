@@ -7,9 +7,9 @@ import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { findMember, insertMember, type MemberRow } from '../members/store.ts'
-import { permitsMoreThan } from '../roles/grantable-roles.ts'
+import { holds, permitsMoreThan } from '../roles/grantable-roles.ts'
 import { assertDomainAllowed } from '../tenants/email-domains.ts'
-import { findInviter, findOffer, lockRolesById, markAccepted, type Offer } from './store.ts'
+import { type Accepted, findInviter, findOffer, lockRolesById, markAccepted, type Offer } from './store.ts'
 
 export const invitationInvalid = () =>
   new ApiError(
@@ -50,7 +50,8 @@ interface Newcomer {
 /**
  * Makes a person a member by an invitation; the caller has checked that the invitation is for their address. The scope
  * must be the tenant and the person. 400 `invitation_invalid` when the invitation is no longer valid, when a role is
- * gone or has permissions that the inviter now lacks, and when the inviter is no longer an active member. That the
+ * gone or has permissions that the inviter now lacks, when the inviter can no longer give the department, and when the
+ * inviter is no longer an active member. That the
  * inviter had the permission to invite is not checked again: a policy can have allowed it, so only the engine could
  * decide, and here the inviter is not logged in.
  */
@@ -60,7 +61,7 @@ export async function joinByInvitation(tx: Tx, offer: Offer, newcomer: Newcomer)
   const accepted = await markAccepted(tx, { tenantId, id, sendCount, userId: person.id, at })
   if (!accepted) throw invitationInvalid()
   assertDomainAllowed(offer.allowed_email_domains, person.email, 'email')
-  const roleIds = await assertRolesGrantable(tx, tenantId, accepted)
+  const roleIds = await assertStillGivable(tx, tenantId, accepted)
   const memberId = timeOrderedId(at)
   const departmentId = accepted.department_id
   if (!(await insertMember(tx, { id: memberId, tenantId, user: person, departmentId, roleIds, at })))
@@ -71,13 +72,14 @@ export async function joinByInvitation(tx: Tx, offer: Offer, newcomer: Newcomer)
   return member
 }
 
-async function assertRolesGrantable(
+/** Gives the ids of the roles. Throws 400 if the inviter could no longer give them, or the department. */
+async function assertStillGivable(
   tx: Tx,
   tenantId: string,
-  { role_ids, invited_by }: { role_ids: string[]; invited_by: string },
+  { role_ids, department_id, invited_by }: Accepted,
 ): Promise<string[]> {
   const inviter = await findInviter(tx, tenantId, invited_by)
-  if (!inviter) throw invitationInvalid()
+  if (!inviter || (department_id !== null && !holds(inviter, 'policy:update'))) throw invitationInvalid()
   const roles = await lockRolesById(tx, tenantId, role_ids)
   if (roles.length < role_ids.length || permitsMoreThan(inviter, roles)) throw invitationInvalid()
   return role_ids

@@ -5,7 +5,7 @@ import { makeOneTimeToken } from '../../platform/crypto/one-time-token.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { invalidState, notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { assertGrantable, holderOf } from '../roles/grantable-roles.ts'
+import { assertGrantable, assertMayDescribe, holderOf } from '../roles/grantable-roles.ts'
 import { assertDomainAllowed } from '../tenants/email-domains.ts'
 import { lockTenant } from '../tenants/revision-store.ts'
 import { findTenant } from '../tenants/store.ts'
@@ -42,6 +42,7 @@ export async function resendInvitation(
   if (!found || !tenant) throw notFound()
   const { email, message } = found
   assertGrantable(holderOf(caller), await lockRolesById(tx, tenantId, found.role_ids))
+  assertMayDescribe(caller, found)
   assertDomainAllowed(tenant.settings.allowed_email_domains, email, 'email')
   if (await hasOtherPending(tx, tenantId, email, id)) throw invitationPending()
   const [renewed, invitation] = await Promise.all([

@@ -321,6 +321,9 @@ const acceptedRow = z.object({
   invited_by: z.uuid(),
 })
 
+/** What an accepted invitation gives, and who gives it. */
+export type Accepted = z.infer<typeof acceptedRow>
+
 /**
  * Accepts a pending invitation if `sendCount` still names its newest mail, it has not expired and the tenant is active.
  * Of concurrent attempts one gets the row, the others null.
@@ -328,7 +331,7 @@ const acceptedRow = z.object({
 export function markAccepted(
   tx: Tx,
   accepted: { tenantId: string; id: string; sendCount: number; userId: string; at: number },
-): Promise<z.infer<typeof acceptedRow> | null> {
+): Promise<Accepted | null> {
   const at = moment(accepted.at)
   return tx.maybeOne(sql.type(acceptedRow)`
     update invitations set status = 'accepted', version = version + 1, accepted_at = ${at}, accepted_by = ${accepted.userId}, updated_at = ${at}

@@ -9,7 +9,7 @@ import { signature } from '../../platform/mail/free-text.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { requireDepartment } from '../departments/create-department.ts'
-import { assertGrantable, holderOf } from '../roles/grantable-roles.ts'
+import { assertGrantable, assertMayDescribe, holderOf } from '../roles/grantable-roles.ts'
 import { lockRolesNamed, type RoleRow, roleNameKey } from '../roles/store.ts'
 import { assertDomainAllowed } from '../tenants/email-domains.ts'
 import { findTenant } from '../tenants/store.ts'
@@ -19,7 +19,8 @@ import { findMember, findPerson, insertMember, lockMemberShared, type MemberRow 
 
 /**
  * Adds a person, known by id, to the caller's tenant and notifies them by mail. 400 for an unknown person, role or
- * department, 403 for a role with permissions that the caller lacks, 409 `already_member`, 429 `throttled` for too many
+ * department, 403 for a role with permissions that the caller lacks, and without `policy:update` for a department, a
+ * manager or attributes, 409 `already_member`, 429 `throttled` for too many
  * mails to this person or to too many people outside the tenant.
  */
 export async function addMember(
@@ -34,6 +35,7 @@ export async function addMember(
   const id = timeOrderedId(at)
   const roles = await findRequestedRoles(tx, tenantId, body.roles)
   assertGrantable(holderOf(caller), roles)
+  assertMayDescribe(caller, body)
   const departmentId = body.department_id ?? null
   await requireDepartment(tx, tenantId, departmentId, 'department_id')
   const managerId = body.manager_id ?? null

@@ -3,19 +3,19 @@ import { recordChange } from '../../platform/audit/record-change.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { invalidState } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { assertCanChange } from './keep-owners.ts'
+import { assertCanChange, type Changed } from './keep-owners.ts'
 import { endSessionsOfMember, type MemberRow } from './store.ts'
 
 /**
  * Ends a member's sessions in this tenant: their tokens for it are refused from the next request on, until they log in
- * again. In other tenants the sessions continue. 403 when the member is an owner and the caller is not, 409
+ * again. In other tenants the sessions continue. 403 for a member above the caller, 409
  * `invalid_state` for a service account.
  */
 export async function endMemberSessions(
   tx: Tx,
   { clock }: Deps,
   caller: Caller,
-  member: MemberRow,
+  member: MemberRow & Changed,
 ): Promise<void> {
   const { tenantId } = caller
   const { id, user_id, status } = member

@@ -1,13 +1,31 @@
 import type { Tx } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { holderOf, isOwner, refused } from '../roles/grantable-roles.ts'
-import { hasActiveOwner, type MemberRow } from './store.ts'
+import type { SystemRole } from '../../policy-engine/catalogue/actions.ts'
+import { type GrantedRole, holderOf, isOwner, permitsMoreThan, refused } from '../roles/grantable-roles.ts'
+import { hasActiveOwner } from './store.ts'
 
-/** Throws 403 unless the caller can change this membership: only owners can change owners. */
-export function assertCanChange(caller: Caller, member: MemberRow): void {
-  if (member.roles.includes('owner') && !isOwner(holderOf(caller)))
+/** Whom a change of a membership is about: a person, or a service account, which has no `user_id`. */
+export interface Changed {
+  id: string
+  user_id: string | null
+  granted: readonly GrantedRole[]
+}
+
+/**
+ * Throws 403 unless the caller can change, suspend, sign out or remove this member: only owners can change owners, and
+ * other callers only members without a permission that they lack. The role `member` puts no member above another: it
+ * only reads. Scopes of a key do not count here: they limit its actions. Callers can always change themselves.
+ */
+export function assertCanChange(caller: Caller, { id, user_id, granted }: Changed): void {
+  const holder = { ...holderOf(caller), scopes: null }
+  const has = (role: GrantedRole, name: SystemRole) => role.is_system && role.name === name
+  if (granted.some((role) => has(role, 'owner')) && !isOwner(holder))
     throw refused('Only owners can change the membership of an owner.')
+  if ((user_id ?? id) === caller.userId) return
+  const above = granted.filter((role) => !has(role, 'member'))
+  if (permitsMoreThan(holder, above))
+    throw refused('You cannot change a member who has permissions that you lack.')
 }
 
 /**

@@ -5,20 +5,20 @@ import type { Versions } from '../../platform/db/version.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import { cancelInvitationTo } from '../invitations/cancel-invitation.ts'
-import { assertCanChange, assertOwnerRemains } from './keep-owners.ts'
+import { assertCanChange, assertOwnerRemains, type Changed } from './keep-owners.ts'
 import { auditedMember } from './member-schemas.ts'
 import { recordMemberChange } from './record-member-change.ts'
 import { deleteMember, type MemberRow } from './store.ts'
 
 /**
- * Removes a person from the tenant, or lets them leave. 409 `last_owner`. Their account and other memberships remain. A
+ * Removes a person from the tenant, or lets them leave. 403 for a member above the caller, 409 `last_owner`. Their account and other memberships remain. A
  * service account is deleted with its keys.
  */
 export async function removeMember(
   tx: Tx,
   { clock }: Deps,
   caller: Caller,
-  member: MemberRow,
+  member: MemberRow & Changed,
   versions: Versions,
 ): Promise<void> {
   assertAmong(versions, member.version)

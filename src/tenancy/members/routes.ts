@@ -5,6 +5,7 @@ import { Versioned } from '../../platform/http/etag.ts'
 import { linkRoute } from '../../platform/http/link-route.ts'
 import { listing, pageAndCount, pageOf } from '../../platform/http/lists.ts'
 import { changeRoute, type Route, route, type Target } from '../../platform/http/route.ts'
+import { listRolesOf, type RoleRow } from '../roles/store.ts'
 import { lockTenant } from '../tenants/revision-store.ts'
 import { addMember, personToAdd } from './add-member.ts'
 import { endMemberSessions } from './end-member-sessions.ts'
@@ -24,15 +25,18 @@ const members = (deps: Deps) =>
     show: showMember,
   })
 
+type LockedMember = MemberRow & { granted: readonly RoleRow[] }
+
 /**
  * Loads the member of the path and locks it. The lock on the tenant lets its members change one at a time, so an owner
  * remains; the lock on the member keeps their profile, which they change in all their tenants.
  */
-async function lockedMember(tx: Tx, { caller, params }: Target): Promise<MemberRow | null> {
+async function lockedMember(tx: Tx, { caller, params }: Target): Promise<LockedMember | null> {
   const [tenantId, id] = [caller.tenantId, pathId(params.mid)]
   await lockTenant(tx, tenantId)
   lockMember(tx, tenantId, id)
-  return findMember(tx, tenantId, id)
+  const [member, granted] = await Promise.all([findMember(tx, tenantId, id), listRolesOf(tx, tenantId, id)])
+  return member && { ...member, granted }
 }
 
 export const memberRoutes = (deps: Deps): Route[] => [

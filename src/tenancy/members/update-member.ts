@@ -12,20 +12,20 @@ import type { RoleRow } from '../roles/store.ts'
 import { hasMadeKeyOf } from './account-store.ts'
 import { findRequestedRoles, requireManager } from './add-member.ts'
 import { checkAttributes } from './check-attributes.ts'
-import { assertCanChange, assertOwnerRemains } from './keep-owners.ts'
+import { assertCanChange, assertOwnerRemains, type Changed } from './keep-owners.ts'
 import { auditedMember, type MemberChange } from './member-schemas.ts'
 import { recordMemberChange } from './record-member-change.ts'
 import { changeMember, type MemberRow, replaceRoles } from './store.ts'
 
 /**
  * Changes a membership; it takes effect at the member's next request. Does nothing when nothing changes. 403 for roles
- * with permissions that the caller lacks and for owners when the caller is none, 409 `last_owner`.
+ * with permissions that the caller lacks and for members above the caller, 409 `last_owner`.
  */
 export async function updateMember(
   tx: Tx,
   { clock }: Deps,
   caller: Caller,
-  member: MemberRow,
+  member: MemberRow & Changed,
   { body: change, ifMatch }: { body: MemberChange; ifMatch: Versions },
 ): Promise<MemberRow> {
   const { tenantId } = caller
@@ -63,8 +63,8 @@ const isKeptBy = async (tx: Tx, { tenantId, userId, subjectType }: Caller, { use
 
 /**
  * Callers cannot grant permissions that they lack, nor raise their own. Policies read roles, department, manager and
- * attributes, so callers can add roles to themselves, or change their own department, manager or attributes, only with
- * the permission `policy:update`. The same holds for the member whom they act as, for the maker of a key (`isKept`), and
+ * attributes, so callers can add roles to themselves, change their own department, manager or attributes, or become the
+ * manager of another member, only with the permission `policy:update`. The same holds for the member whom they act as, for the maker of a key (`isKept`), and
  * for department and attributes of service accounts, whose keys they can hold. Giving up own roles is always allowed.
  */
 export function assertCanGrant(
@@ -84,11 +84,16 @@ export function assertCanGrant(
     manager_id !== member.manager_id ||
     !isDeepStrictEqual({ ...attributes }, { ...member.attributes })
   const holder = member.user_id ?? member.id
-  const isOwn = isKept || holder === caller.userId || holder === caller.impersonator?.id
+  const isCaller = (id: string | null) =>
+    id === caller.userId || (id !== null && id === caller.impersonator?.id)
+  const isOwn = isKept || isCaller(holder)
   const isAccount = member.user_id === null
-  const raises = (isOwn && (moves || added.length > 0)) || (isAccount && moves)
+  const leads = manager_id !== member.manager_id && isCaller(manager_id)
+  const raises = (isOwn && (moves || added.length > 0)) || (isAccount && moves) || leads
   if (raises && !holds(giver, 'policy:update'))
-    throw refused('You cannot change your own department, manager or attributes, or give yourself a role.')
+    throw refused(
+      'Without the permission policy:update you cannot change your own department, manager or attributes, give yourself a role, or become the manager of a member.',
+    )
 }
 
 /** Throws 400 for the role of an owner, which a service account cannot have: owners are people, who can recover access. */

@@ -51,9 +51,13 @@ export function assertGrantable(giver: Holder, roles: readonly GrantedRole[]): v
 }
 
 /** Throws 403 for permissions of a custom role that the caller lacks. */
-export function assertHeld(giver: Holder, permissions: readonly string[]): void {
+export function assertHeld(
+  giver: Holder,
+  permissions: readonly string[],
+  verb: 'grant' | 'take away' = 'grant',
+): void {
   const [lacked] = lackedOf(giver, permissions)
-  if (lacked !== undefined) throw refused(`You cannot grant ${lacked}: you do not have it yourself.`)
+  if (lacked !== undefined) throw refused(`You cannot ${verb} ${lacked}: you do not have it yourself.`)
 }
 
 /** Whether a member has permissions that the holder lacks. Admins have every permission of the applications. */
@@ -69,6 +73,26 @@ export const holds = (holder: Holder, permission: string): boolean =>
   lackedOf(holder, [permission]).length === 0
 
 export const isOwner = ({ systemRoles }: Holder): boolean => systemRoles.includes('owner')
+
+/**
+ * Throws 403 for a department, a manager or attributes that a caller without `policy:update` gives to a new member or to
+ * a service account: policies permit by them, and the caller can be the new member, or hold a key of the account.
+ */
+export function assertMayDescribe(
+  caller: Caller,
+  { department_id, manager_id, attributes }: Description,
+): void {
+  const isPlain = !department_id && !manager_id && Object.keys(attributes ?? {}).length === 0
+  if (!isPlain && !holds(holderOf(caller), 'policy:update'))
+    throw refused('Giving a department, a manager or attributes takes the permission policy:update.')
+}
+
+/** What policies read of a membership besides its roles. */
+interface Description {
+  department_id?: string | null | undefined
+  manager_id?: string | null | undefined
+  attributes?: Record<string, unknown> | undefined
+}
 
 /** A 403 that no policy decision stands behind. */
 export const refused = (message: string) => new ApiError(403, 'permission_denied', message)

@@ -19,6 +19,14 @@ const roleRow = z.object({
 
 export type RoleRow = z.infer<typeof roleRow>
 
+/** The roles of a membership. Reliable only while the tenant is locked. */
+export function listRolesOf(read: Read, tenantId: string, membershipId: string): Promise<readonly RoleRow[]> {
+  return read.any(sql.type(roleRow)`
+    select r.id, r.name, r.permissions, r.is_system
+    from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
+    where mr.tenant_id = ${tenantId} and mr.membership_id = ${membershipId}`)
+}
+
 /** Inserts the four system roles of a new tenant; returns their ids by name. Their permissions are policy data. */
 export async function insertSystemRoles(
   tx: Tx,

@@ -27,7 +27,7 @@ export function assertOwn({ is_system, managed_by }: RoleDetailRow): void {
 
 /**
  * Changes a custom role; it takes effect at the next request of its members. Does nothing when nothing changes. 403 for
- * an added permission that the caller lacks, 409 `system_role`, `managed` or `name_taken`.
+ * a permission that the caller lacks and adds or takes away: its members can be above the caller, 409 `system_role`, `managed` or `name_taken`.
  */
 export async function updateRole(
   tx: Tx,
@@ -42,10 +42,9 @@ export async function updateRole(
   assertAmong(ifMatch, role.version)
   assertOwn(role)
   const { name = role.name, description = role.description, permissions = role.permissions } = change
-  assertHeld(
-    holderOf(caller),
-    permissions.filter((permission) => !role.permissions.includes(permission)),
-  )
+  const holder = holderOf(caller)
+  assertHeld(holder, without(permissions, role.permissions))
+  assertHeld({ ...holder, scopes: null }, without(role.permissions, permissions), 'take away')
   const next = { name, description, permissions }
   if (isDeepStrictEqual(next, auditedRole(role))) return role
   changeRole(tx, { tenantId, id: roleId, ...next, at })
@@ -60,3 +59,5 @@ export async function updateRole(
   })
   return changed
 }
+
+const without = (all: readonly string[], some: readonly string[]) => all.filter((one) => !some.includes(one))

@@ -10,22 +10,9 @@ import { type AccountRow, countAccounts, findAccount, insertAccount } from '../m
 import { findRequestedRoles } from '../members/add-member.ts'
 import { checkAttributes } from '../members/check-attributes.ts'
 import { assertNoOwner } from '../members/update-member.ts'
-import { assertGrantable, holderOf, holds, refused } from '../roles/grantable-roles.ts'
+import { assertGrantable, assertMayDescribe, holderOf } from '../roles/grantable-roles.ts'
 import { lockTenant } from '../tenants/revision-store.ts'
 import { auditedAccount, type NewAccount } from './account-schemas.ts'
-
-/**
- * Throws 403 for the department or attributes of an account, unless the caller may change policies: policies permit by
- * them, and who holds a key of the account gets what they permit.
- */
-export function assertMayDescribe(
-  caller: Caller,
-  { department_id, attributes }: Pick<AccountRow, 'department_id' | 'attributes'>,
-): void {
-  const isPlain = department_id === null && Object.keys(attributes).length === 0
-  if (!isPlain && !holds(holderOf(caller), 'policy:update'))
-    throw refused('A department or attributes of a service account take the permission policy:update.')
-}
 
 /**
  * Creates a service account. It has no key yet. 400 for an unknown role or department and for the role owner, 403 for a

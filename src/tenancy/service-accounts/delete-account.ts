@@ -5,19 +5,21 @@ import type { Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
-import type { AccountRow } from '../members/account-store.ts'
+import { assertCanChange } from '../members/keep-owners.ts'
 import { deleteMember } from '../members/store.ts'
 import { auditedAccount } from './account-schemas.ts'
+import type { LockedAccount } from './lock-account.ts'
 
-/** Deletes a service account. Its keys are deleted with it. */
+/** Deletes a service account. Its keys are deleted with it. 403 for an account with permissions that the caller lacks. */
 export async function deleteAccount(
   tx: Tx,
   { clock }: Deps,
   caller: Caller,
-  account: AccountRow,
+  account: LockedAccount,
   versions: Versions,
 ): Promise<void> {
   assertAmong(versions, account.version)
+  assertCanChange(caller, account)
   const { id } = account
   await deleteMember(tx, { tenantId: caller.tenantId, id, userId: null })
   await recordChange(tx, caller, clock(), {

@@ -10,9 +10,11 @@ import { requireDepartment } from '../departments/create-department.ts'
 import { type AccountRow, changeAccount, findAccount, storedStatus } from '../members/account-store.ts'
 import { findRequestedRoles } from '../members/add-member.ts'
 import { checkAttributes } from '../members/check-attributes.ts'
+import { assertCanChange } from '../members/keep-owners.ts'
 import { replaceRoles } from '../members/store.ts'
 import { assertCanGrant, assertNoOwner } from '../members/update-member.ts'
 import { type AccountChange, auditedAccount } from './account-schemas.ts'
+import type { LockedAccount } from './lock-account.ts'
 
 /**
  * Changes a service account; it takes effect at its next request. Does nothing when nothing changes. Refusals are those
@@ -22,16 +24,17 @@ export async function updateAccount(
   tx: Tx,
   { clock }: Deps,
   caller: Caller,
-  account: AccountRow,
+  account: LockedAccount,
   { body: change, ifMatch }: { body: AccountChange; ifMatch: Versions },
 ): Promise<AccountRow> {
   const { tenantId } = caller
   const at = clock()
   const { id } = account
   assertAmong(ifMatch, account.version)
+  assertCanChange(caller, account)
   const roles = change.roles && (await findRequestedRoles(tx, tenantId, change.roles))
   assertNoOwner(roles ?? [])
-  assertCanGrant(caller, { ...account, user_id: null, manager_id: null }, roles ?? [], change)
+  assertCanGrant(caller, { ...account, manager_id: null }, roles ?? [], change)
   const { name = account.name, description = account.description, attributes = account.attributes } = change
   const { department_id: departmentId = account.department_id } = change
   const status = change.status ? storedStatus(change.status) : account.status
