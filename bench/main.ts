@@ -26,6 +26,7 @@ const parts = [
   'single',
   'start',
   'flood',
+  'abuse',
   'events',
   'distributed',
   'curves',
@@ -168,6 +169,13 @@ const measure: Record<Part, (chosen: Suite[]) => Promise<Measured>> = {
     ]
     const about = `ms. The flood: 256 connections that log in at 1,000 a second. Memory ${Math.round(flood.memoryBefore)} → at most ${Math.round(flood.memory)} MB.`
     return section('Floods', `${about}\n\n${table(rows)}`, { flood, noise })
+  },
+  async abuse() {
+    const { rows, abouts } = await script('abuse.ts', ['--json', '--seconds', String(Math.max(seconds, 5))])
+    const described = abouts.map((about: string) => `- ${about}`).join('\n')
+    const about =
+      'Medians of three runs, in ms: the p99 of /healthz, and the longest turn of the event loop. `answers`: of the last run, answered/refused/failed.'
+    return section('Abuse', `${about}\n\n${table(rows)}\n\n${described}`, rows)
   },
   async events() {
     const runs = [await script('deliveries.ts', ['--events', '3000'])]

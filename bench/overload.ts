@@ -1,9 +1,8 @@
-import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { reportAndExit } from '../src/stop-signal.ts'
 import { memoryOf } from './cpu.ts'
-import { percentile } from './percentile.ts'
+import { type Probed, probe } from './probe.ts'
 import { type Account, generate, type Load, openStage, type Stage } from './stage.ts'
 
 // Measures how a flood of one client affects others. Run it by hand on a quiet machine, where load, API and Postgres
@@ -17,47 +16,6 @@ const { values } = parseArgs({
   options: { seconds: { type: 'string', default: '15' }, json: { type: 'boolean', default: false } },
 })
 const seconds = Number(values.seconds)
-
-/** Requests a URL at a fixed rate while `during` runs; returns percentiles of the response times in ms. */
-async function probe(during: Promise<unknown>, url: string, headers = {}): Promise<Probed> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 4 })
-  const times: number[] = []
-  const pending: Promise<void>[] = []
-  let failed = 0
-  let over = false
-  during.finally(() => {
-    over = true
-  })
-  const ask = () =>
-    new Promise<void>((done) => {
-      const started = performance.now()
-      request(url, { agent, headers })
-        .on('response', (response) => {
-          if (response.statusCode !== 200) failed++
-          times.push(performance.now() - started)
-          response.resume().on('end', done)
-        })
-        .on('error', () => {
-          failed++
-          done()
-        })
-        .end()
-    })
-  while (!over) {
-    pending.push(ask())
-    await sleep(50)
-  }
-  await Promise.all(pending)
-  agent.destroy()
-  return { p50: percentile(times, 0.5), p99: percentile(times, 0.99), count: times.length, failed }
-}
-
-interface Probed {
-  p50: number
-  p99: number
-  count: number
-  failed: number
-}
 
 const bearer = ({ access }: Account) => ({ authorization: `Bearer ${access}` })
 

@@ -188,10 +188,10 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-export const makeAccounts = (url: string, count: number): Promise<Account[]> =>
+export const makeAccounts = (url: string, count: number, name = 'client'): Promise<Account[]> =>
   Promise.all(
     Array.from({ length: count }, async (_, index) => {
-      const person = { email: `client${index}@example.com`, password: 'a quiet harbour' }
+      const person = { email: `${name}${index}@example.com`, password: 'a quiet harbour' }
       await post(url, 'register', person)
       const account = await logIn(url, person)
       const { key } = await postAs(account.access, `${url}/api/v1/users/me/keys/`, { name: 'Bench' })

@@ -1,0 +1,59 @@
+import { resolveOpa } from '../../src/policy-toolchain/opa.ts'
+import { postAs } from '../stage.ts'
+import type { Abuse } from './abuse.ts'
+import { bearer, signUp } from './people.ts'
+
+const tenants = 20
+const modulesOfTenant = 20
+const loop = [...'abcde'].map((name) => `\tsome ${name} in input.resource.list`).join('\n')
+const moduleOf = (n: number) =>
+  `package policy\n\ndeny contains "x" if {\n${loop}\n\ta + b + c + d + e == -${n + 1}\n}\n`
+const list = Array.from({ length: 100 }, (_, n) => n)
+const action = (n: number) => ({ name: `ship:verb${n % modulesOfTenant}` })
+const about = (id: string) => ({
+  subject: { type: 'user', id },
+  resource: { type: 'ship', id: '1', properties: { list } },
+})
+
+/** Gives the tenant its looping modules, each for an action of its own, and the token of the person in it. */
+async function furnish(url: string, access: string): Promise<void> {
+  const definition = { category: 'resource', key: 'list', data_type: 'array', display_name: 'List' }
+  await postAs(access, `${url}/api/v1/attribute-definitions/`, definition)
+  for (let n = 0; n < modulesOfTenant; n++) {
+    const policy = { name: `Loop ${n}`, kind: 'rego', effect: 'deny', actions: [action(n).name] }
+    await postAs(access, `${url}/api/v1/policies/`, { ...policy, module: moduleOf(n) })
+  }
+}
+
+/** One person asks about all looping modules of all tenants that a person can have, alone and in batches. */
+export const loopingModules: Abuse = {
+  name: 'modules',
+  about: `One person in ${tenants} tenants with ${modulesOfTenant} modules each that never end: 20 batches of 500 questions a second, and 20 questions`,
+  settings: async () => ({ OPA_PATH: await resolveOpa({ print: console.error }) }),
+  async setUp(url) {
+    const person = await signUp(url, 'looper')
+    const tokens = [person.access]
+    for (let n = 1; n < tenants; n++) {
+      const { id } = await postAs(person.access, `${url}/api/v1/tenants/`, { name: `Tenant ${n}` })
+      const switched = { tenant_id: id }
+      tokens.push((await postAs(person.access, `${url}/api/v1/auth/switch-tenant/`, switched)).access!)
+    }
+    for (const access of tokens) await furnish(url, access)
+    const evaluations = Array.from({ length: 500 }, (_, n) => ({ action: action(n) }))
+    const batch = JSON.stringify({ ...about(person.id), evaluations })
+    const single = (n: number) => JSON.stringify({ ...about(person.id), action: action(n) })
+    const post = { method: 'POST', rate: tokens.length } as const
+    return [
+      {
+        ...post,
+        path: '/access/v1/evaluations',
+        accounts: tokens.map((access) => ({ headers: bearer(access), body: batch })),
+      },
+      {
+        ...post,
+        path: '/access/v1/evaluation',
+        accounts: tokens.map((access, n) => ({ headers: bearer(access), body: single(n) })),
+      },
+    ]
+  },
+}
