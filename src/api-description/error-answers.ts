@@ -103,7 +103,7 @@ const answers: Record<number, ZodOpenApiResponseObject> = {
   ),
   413: answer(
     'PayloadTooLarge',
-    'The body is larger than 1 MiB, or 16 KiB below `/auth/`.',
+    'The body is larger than 1 MiB (16 KiB below `/auth/`, and where no token is needed), or has more than 20,000 values.',
     new ApiError(413, 'payload_too_large', 'The body can have 1048576 bytes at most.'),
   ),
   414: answer(

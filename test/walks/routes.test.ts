@@ -54,6 +54,15 @@ t.test('only these routes need no token', async (t) => {
   ])
 })
 
+t.test('a route that needs no token takes 16 KiB, and reads no more to refuse the rest', async (t) => {
+  for (const route of routes) {
+    if ((route.action !== 'public' && !route.anonymous) || route.method === 'GET') continue
+    const body = '['.repeat(16 * 1024)
+    t.match(await visit(route, { body }), { status: 400, body: { code: 'parse_error' } }, nameOf(route))
+    t.match(await visit(route, { body: `${body}[` }), { status: 413 }, nameOf(route))
+  }
+})
+
 t.test(
   'the service does not start when a route that can require an approval cannot consume one',
   async (t) => {

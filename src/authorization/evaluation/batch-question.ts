@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { FieldError } from '../../platform/errors.ts'
 import { fieldErrors } from '../../platform/http/receive.ts'
+import { anyObject } from '../../platform/http/schemas.ts'
 import { bytesOf, checkBytes, type Question, questionSchema } from './question.ts'
 
 /** When a batch stops (AuthZEN 1.0 §7.1.2.1): never, after the first denial, or after the first permission. */
@@ -8,7 +9,7 @@ const semantics = ['execute_all', 'deny_on_first_deny', 'permit_on_first_permit'
 export type Semantic = (typeof semantics)[number]
 
 const part = (what: string) =>
-  z.record(z.string(), z.unknown(), `Give ${what} as an object.`).optional().meta({
+  anyObject(`Give ${what} as an object.`).optional().meta({
     description: 'For the items that have none of their own',
   })
 

@@ -13,13 +13,12 @@ import { type PolicyEffect, policyEffects } from '../../policy-engine/compile/po
 import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
 import { listRolesNamed } from '../../tenancy/roles/store.ts'
 import type { RegisteredObject } from '../evaluation/find-question-object.ts'
-import { actionOf, isMemberType, queryOf } from '../evaluation/question.ts'
+import { actionOf, isMemberType, properties, queryOf } from '../evaluation/question.ts'
 import { findSubject, type KnownSubject } from '../evaluation/store.ts'
 import { findRegistered, registeredKey } from '../resources/find-registered.ts'
 import { draftPolicy } from './policy-body.ts'
 import { startTrial, type Trial, type TrialTarget } from './trial.ts'
 
-const properties = z.record(z.string().max(128), z.unknown(), 'Give properties as an object.').optional()
 const name = z.string('Give this as text.').min(1, 'Give at least one character.').max(254)
 
 const input = z.object({

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { invalidField, notFound } from '../../platform/errors.ts'
-import { bodyId, rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import { anyObject, bodyId, rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import { serviceResources } from '../../policy-engine/catalogue/actions.ts'
 import { resourceType } from '../policies/policy-body.ts'
 import type { ResourceName, ResourceRow } from './store.ts'
@@ -10,8 +10,7 @@ const maxBytes = 16_384
 /** A resource as its application registers it. The whole is replaced. */
 export const resourceBody = z
   .object({
-    attributes: z
-      .record(z.string(), z.unknown(), 'Give the attributes as an object.')
+    attributes: anyObject('Give the attributes as an object.')
       .refine(
         (values) => Buffer.byteLength(JSON.stringify(values)) <= maxBytes,
         'Attributes can have at most 16 KiB.',

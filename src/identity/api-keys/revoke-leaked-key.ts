@@ -5,17 +5,15 @@ import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
-import { keyReportUses } from '../rate-limits/limits.ts'
 import { prefixOf, readKey } from './key-text.ts'
 import { findLeakedKey, type LeakedKey, listToldOfLeak } from './leak-store.ts'
 import { revokeKey } from './store.ts'
 
 /**
  * Revokes a key for anybody who has it, and mails the owners of its tenant and its person. Says nothing about the key:
- * a text that is no live key changes nothing. 429 `throttled`.
+ * a text that is no live key changes nothing.
  */
 export async function revokeLeakedKey(deps: Deps, requestInfo: RequestInfo, text: string): Promise<void> {
-  await deps.limiters.take(keyReportUses(requestInfo.ip))
   const read = readKey(text)
   if (!read) return
   const at = deps.clock()

@@ -18,6 +18,7 @@ import { assertGrantable, assertMayDescribe, holderOf } from '../../tenancy/role
 import { accountResource } from '../../tenancy/service-accounts/account-schemas.ts'
 import { type LockedAccount, lockAccount } from '../../tenancy/service-accounts/lock-account.ts'
 import { assertCanEnrol } from '../otp/enrolment.ts'
+import { keyReportUses } from '../rate-limits/limits.ts'
 import { holdSignIn } from '../sessions/store.ts'
 import { createKey, keysWanted } from './create-key.ts'
 import { deleteKey } from './delete-key.ts'
@@ -225,6 +226,7 @@ export const apiKeyRoutes = (deps: Deps): Route[] => [
     status: 204,
     answer: null,
     refusals: [429],
+    before: ({ ip }) => deps.limiters.take(keyReportUses(ip)),
     handle: ({ requestInfo, body }) => revokeLeakedKey(deps, requestInfo, body.key),
   }),
 ]

@@ -8,6 +8,7 @@ import { signedIn } from '../auth/token-schemas.ts'
 import { repeatedPassword } from '../otp/bodies.ts'
 import { removeDevice } from '../otp/delete-device.ts'
 import { verifiedSchema } from '../otp/device-schemas.ts'
+import { challengeUses } from '../rate-limits/limits.ts'
 import { beginRegistration } from './begin-registration.ts'
 import {
   creationOptions,
@@ -113,7 +114,8 @@ export const passkeyRoutes = (deps: Deps): Route[] => [
     answer: requestOptions,
     refusals: [403, 429],
     secret: true,
-    handle: ({ requestInfo }) => beginPasskeySignIn(deps, requestInfo),
+    before: ({ ip }) => deps.limiters.take(challengeUses(ip)),
+    handle: () => beginPasskeySignIn(deps),
   }),
   publicRoute({
     method: 'POST',

@@ -7,7 +7,7 @@ import { signInTo } from '../auth/sign-in-to.ts'
 import { admitAttempt } from '../otp/admit-attempt.ts'
 import { forgiveAttempt } from '../otp/code-store.ts'
 import { recordShown } from '../otp/factor-store.ts'
-import { challengeUses, passkeyUses } from '../rate-limits/limits.ts'
+import { passkeyUses } from '../rate-limits/limits.ts'
 import type { TokenPair } from '../sessions/issue-tokens.ts'
 import type { OtpRequired } from '../sessions/second-factor.ts'
 import type { FirstFactor } from '../sessions/sign-in.ts'
@@ -26,10 +26,9 @@ import { verifyUsedCredential } from './verify-credential.ts'
 
 const scope = { ceremony: 'sign_in', userId: null, signInId: null } as const
 
-/** Begins a sign-in: options for the browser, the same for every person. 403 `channel_disabled`, 429 `throttled`. */
-export async function beginPasskeySignIn(deps: Deps, requestInfo: RequestInfo) {
+/** Begins a sign-in: options for the browser, the same for every person. 403 `channel_disabled`. */
+export async function beginPasskeySignIn(deps: Deps) {
   assertPasskeysOn(deps)
-  await deps.limiters.take(challengeUses(requestInfo.ip))
   const challenge = await asSystem(deps.db, 'no person is logged in yet', (tx) =>
     makeChallenge(tx, scope, deps.clock()),
   )

@@ -1,10 +1,15 @@
 import type { Context } from 'koa'
 import { koaBody } from 'koa-body'
 import { ApiError } from '../errors.ts'
+import { createLoopTurns } from '../loop-turns.ts'
 
+/** The longest body of a caller without a token, and of a sign-in. */
+export const smallBody = 16 * 1024
 const maxDepth = 32
-const tooLarge = (limit: number) =>
-  new ApiError(413, 'payload_too_large', `The body can have ${limit} bytes at most.`)
+// Many short names take the longest to parse: as many as these 20 ms, those of a full MiB 200 ms.
+const maxValues = 20_000
+const tooLarge = (limit: number, what = 'bytes') =>
+  new ApiError(413, 'payload_too_large', `The body can have ${limit} ${what} at most.`)
 const parseError = (detail: string) => new ApiError(400, 'parse_error', detail)
 
 /** Makes a reader of JSON bodies of at most `limit` bytes. An empty body is `{}`. */
@@ -36,10 +41,14 @@ export function bodyReader(limit: number): (ctx: Context) => Promise<unknown> {
     ctx.req.headers['content-type'] ||= 'application/octet-stream' // without a type koa-body would not read it
     await read(ctx, async () => {})
     const bytes = bodyBytes(ctx)
+    if (bytes.length > smallBody) await longBodyTurn()
     if (bytes.length > 0 && !isJson(ctx)) throw unsupported(sendJson)
     return parse(bytes)
   }
 }
+
+/** Long bodies that arrive together are parsed one after the other, and other requests come in between. */
+const longBodyTurn = createLoopTurns()
 
 const unsupported = (detail: string) => new ApiError(415, 'unsupported_media_type', detail)
 const sendJson = 'Send JSON: Content-Type: application/json, in UTF-8.'
@@ -67,10 +76,12 @@ function parse(bytes: Buffer): unknown {
   return parseText(text)
 }
 
-/** The value of a JSON body; `{}` for an empty one. Throws 400 `parse_error`. */
+/** The value of a JSON body; `{}` for an empty one. Throws 400 `parse_error`, and 413 for too many values. */
 export function parseText(text: string): unknown {
   if (text.trim() === '') return {}
-  if (nesting(text) > maxDepth) throw parseError(`The body can be nested ${maxDepth} levels deep at most.`)
+  const { depth, values } = extentOf(text)
+  if (depth > maxDepth) throw parseError(`The body can be nested ${maxDepth} levels deep at most.`)
+  if (values > maxValues) throw tooLarge(maxValues, 'values')
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -79,14 +90,17 @@ export function parseText(text: string): unknown {
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw parseError('The body must be a JSON object.')
-  if (!isWellFormed(value)) throw parseError('Text must not contain NUL or lone surrogates.')
+  // Only an escape can bring these into a text: raw, UTF-8 has no surrogates and JSON no NUL.
+  if (/\\u(0000|d[89a-f])/i.test(text) && !isWellFormed(value))
+    throw parseError('Text must not contain NUL or lone surrogates.')
   return value
 }
 
-/** Depth of brackets outside strings, counted before parsing. */
-function nesting(text: string): number {
+/** The depth of brackets and the number of values, by commas and brackets outside strings: counted before parsing. */
+function extentOf(text: string): { depth: number; values: number } {
+  let open = 0
   let depth = 0
-  let deepest = 0
+  let values = 1
   let inString = false
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i)
@@ -94,15 +108,21 @@ function nesting(text: string): number {
       if (c === 0x5c) i++
       else if (c === 0x22) inString = false
     } else if (c === 0x22) inString = true
-    else if (c === 0x7b || c === 0x5b) deepest = Math.max(deepest, ++depth)
-    else if (c === 0x7d || c === 0x5d) depth--
+    else if (c === 0x2c) values++
+    else if (c === 0x7b || c === 0x5b) {
+      values++
+      depth = Math.max(depth, ++open)
+    } else if (c === 0x7d || c === 0x5d) open--
   }
-  return deepest
+  return { depth, values }
 }
 
 /** Postgres cannot store NUL, and the policy engine aborts on lone surrogates, so both are refused here. */
 function isWellFormed(value: unknown): boolean {
   if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed()
   if (typeof value !== 'object' || value === null) return true
-  return Object.entries(value).every(([key, item]) => isWellFormed(key) && isWellFormed(item))
+  if (Array.isArray(value)) return value.every(isWellFormed)
+  return Object.keys(value).every(
+    (key) => isWellFormed(key) && isWellFormed((value as Record<string, unknown>)[key]),
+  )
 }

@@ -5,7 +5,7 @@ import type { Versions } from '../db/version.ts'
 import { ApiError, type FieldError, invalidField, validationError } from '../errors.ts'
 import { isUuid } from '../uuid.ts'
 import { preconditionFailed, readIfMatch } from './etag.ts'
-import { bodyReader, bodyText } from './read-body.ts'
+import { bodyReader, bodyText, smallBody } from './read-body.ts'
 import { idempotencyKey as readKey } from './repeatable-call.ts'
 import type { Input } from './request-context.ts'
 import type { Route } from './route.ts'
@@ -14,12 +14,13 @@ import { bearerToken } from './verify-token.ts'
 /** The validated input, or its first fault. */
 export type Received = { input: Input } | { fault: ApiError }
 
-const readSmallBody = bodyReader(16 * 1024)
+const readSmallBody = bodyReader(smallBody)
 const readBody = bodyReader(1024 * 1024)
 
 /** Makes the step that reads and validates body, query and headers. It returns faults instead of throwing. */
 export function receiver(route: Route): (http: Context) => Promise<Received> {
-  const read = route.path.includes('/auth/') ? readSmallBody : readBody
+  const isOpen = route.action === 'public' || route.anonymous
+  const read = isOpen || route.path.includes('/auth/') ? readSmallBody : readBody
   return async (http): Promise<Received> => {
     try {
       const body = route.method === 'GET' ? undefined : parsed(route.body, await read(http))

@@ -30,6 +30,7 @@ export function requestPath(
     http.state.action = route.action
     if (isAnonymous(http, route, credentials)) {
       if (route.method !== 'GET') await anonymousTurn()
+      await route.before?.(http.state.requestInfo) //                         429
       const input = validInput(await receive(http)) //                        400, 412, 413, 415
       const answer = await route.handle({ ...input, caller: null }, undefined)
       respond(http, route, await credentials.keepTokens(http, answer))

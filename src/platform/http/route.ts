@@ -167,6 +167,8 @@ export interface OpenSpec<B extends ZodType, Q extends ZodObject, R extends ZodT
 export interface PublicSpec<B extends ZodType, Q extends ZodObject, R extends ZodType>
   extends Common<B, Q, R> {
   handle(input: InputOf<B, Q, null>): Promise<Answered<R>>
+  /** Runs before the body is read: a limit by the caller's address. Throws 429. */
+  before?(requestInfo: RequestInfo): Promise<void>
 }
 
 /** A route for the router, the policy engine, the OpenAPI document and the walk tests. */
@@ -185,6 +187,7 @@ export interface Handled {
   kind: 'handle'
   load?(read: Read, input: AnyLoadInput): Promise<unknown>
   handle(input: AnyInput, loaded: unknown): Promised<unknown>
+  before?(requestInfo: RequestInfo): Promise<void>
 }
 export interface OnResource {
   kind: 'resource'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { oas31 } from 'zod-openapi'
-import { bodyId, rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import { anyObject, bodyId, rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import { type MemberRow, memberKinds } from './store.ts'
 
 export const memberSchema = z
@@ -86,14 +86,14 @@ const attributeKey = /^(?!(constructor|prototype)$)[a-z][a-z0-9_]{0,62}$/
 const badKey = 'An attribute key has up to 63 characters of a-z, 0-9 and _, and starts with a letter.'
 
 /** Attribute values. Policies read them as `subject.<key>`. */
-export const memberAttributes = z
-  .record(z.string(), z.unknown(), 'Give the attributes as an object.')
-  .superRefine((values, context) => {
+export const memberAttributes = anyObject('Give the attributes as an object.').superRefine(
+  (values, context) => {
     for (const key of Object.keys(values))
       if (!attributeKey.test(key)) context.addIssue({ code: 'custom', path: [key], message: badKey })
     if (Buffer.byteLength(JSON.stringify(values)) > 16_384)
       context.addIssue({ code: 'custom', message: 'Attributes can have at most 16 KiB.' })
-  })
+  },
+)
 
 const fields = {
   roles: roleNames.optional(),

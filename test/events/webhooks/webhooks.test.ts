@@ -230,7 +230,7 @@ t.test('an invalid webhook is refused with the name of the field', async (t) => 
       (type) => ['event_types.1', { url, event_types: ['a', type] }] as [string, object],
     ),
     ['event_types', { url, event_types: Array.from({ length: 101 }, (_, n) => `app.event_${n}`) }],
-    ['event_types', { url, event_types: Array(100_000).fill(1) }],
+    ['event_types', { url, event_types: Array(19_000).fill(1) }],
     ...[null, 'true', 1].map((active) => ['is_active', { url, is_active: active }] as [string, object]),
   ]
   const { id } = (await owner.post(all, { url })).body

@@ -15,7 +15,8 @@ async function forget(service: Service) {
 }
 
 t.test('on Postgres', async (t) => {
-  const service = await startService(t, { env })
+  const few = { RATE_LIMIT_KEY_REVOKE_PER_ADDRESS: '2', RATE_LIMIT_PASSKEY_PER_ADDRESS: '2' }
+  const service = await startService(t, { env: { ...env, ...few } })
   const login = loginOf(service)
 
   t.test('failed logins are limited by account and address, and by address', (t) => limitsLogins(t, service))
@@ -74,6 +75,14 @@ t.test('on Postgres', async (t) => {
     const answers = await Promise.all(Array.from({ length: 60 }, () => login(ada.email, 'not this one')))
     t.equal(answers.filter((answer) => answer.status === 401).length, 5)
     t.equal(answers.filter((answer) => answer.status === 429).length, 55)
+  })
+
+  t.test('a limit by address alone counts a request before its body is read', async (t) => {
+    for (const path of ['keys/revoke', 'auth/passkeys/login/options']) {
+      const send = () => service.call('POST', `/api/v1/${path}/`, { body: 'no JSON' })
+      for (let n = 0; n < 2; n++) t.match(await send(), { status: 400, body: { code: 'parse_error' } }, path)
+      t.match(await send(), throttled, path)
+    }
   })
 
   t.test('an IPv6 /64 counts as one address', async (t) => {
