@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -33,7 +34,7 @@ export async function acquireInstanceLock(dataDir: string): Promise<InstanceLock
   const mine: Holder = {
     id: randomUUID(),
     pid: process.pid,
-    born: await startTimeOf(process.pid),
+    born: statOf(process.pid)?.born,
     since: Date.now(),
   }
   while (!(await create(file, mine))) {
@@ -58,13 +59,17 @@ export async function findRunningUrl(dataDir: string): Promise<string | undefine
   return found !== undefined && (await isHeld(file, found)) ? parse(found).url : undefined
 }
 
-/** Whether a process with that id exists, of this user or of another. */
+/**
+ * Whether a process with that id runs, of this user or of another. In a container whose first process collects no children, one
+ * that has ended keeps its id as a zombie: on Linux it counts as ended.
+ */
 export function isAlive(pid: number): boolean {
   try {
-    return process.kill(pid, 0)
+    process.kill(pid, 0)
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false
   }
+  return statOf(pid)?.state !== 'Z'
 }
 
 /**
@@ -76,7 +81,7 @@ async function isHeld(file: string, text: string): Promise<boolean> {
   const { pid, born, url, since } = parse(text)
   if (pid === undefined) return isYoung(file, STARTING_MS) // created, but not written yet
   if (!isAlive(pid)) return false
-  const now = await startTimeOf(pid)
+  const now = statOf(pid)?.born
   if (born !== undefined && now !== undefined) return born === now
   if (url !== undefined) return answers(url)
   return Date.now() - (since ?? 0) < STARTING_MS
@@ -131,10 +136,18 @@ async function answers(url: string): Promise<boolean> {
   )
 }
 
-/** Field 22 of proc(5) stat: clock ticks from boot to the start of the process. Undefined without /proc. */
-async function startTimeOf(pid: number): Promise<string | undefined> {
-  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
-  return text?.slice(text.lastIndexOf(')') + 2).split(' ')[19]
+/**
+ * Fields 3 and 22 of proc(5) stat: the state of a process, and the clock ticks from boot to its start. Undefined without
+ * /proc.
+ */
+function statOf(pid: number): { state: string | undefined; born: string | undefined } | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+    return { state: fields[0], born: fields[19] }
+  } catch {
+    return undefined
+  }
 }
 
 function parse(text: string): Partial<Holder> {

@@ -129,9 +129,9 @@ export async function stopServer(cluster: Cluster): Promise<void> {
   const pid = (await readPidFile(cluster))?.pid
   if (pid === undefined || !isAlive(pid) || !(await isOurs(pid, cluster))) return
   await signal(cluster, pid, 'SIGINT')
-  if (await untilGone(cluster, pid)) return
+  if (await untilGone(pid)) return
   await signal(cluster, pid, 'SIGQUIT')
-  if (!(await untilGone(cluster, pid))) throw new Error(`Postgres (pid ${pid}) does not stop`)
+  if (!(await untilGone(pid))) throw new Error(`Postgres (pid ${pid}) does not stop`)
 }
 
 async function signal(cluster: Cluster, pid: number, name: 'SIGINT' | 'SIGQUIT'): Promise<void> {
@@ -146,10 +146,9 @@ async function runPgCtl(cluster: Cluster, mode: string): Promise<void> {
   await run(join(native, 'bin', 'pg_ctl'), ['stop', '-D', cluster.data, '-m', mode, '-W'])
 }
 
-/** Also checks the pid file: with an init that does not reap processes, a stopped orphan stays visible as a zombie. */
-async function untilGone(cluster: Cluster, pid: number): Promise<boolean> {
+async function untilGone(pid: number): Promise<boolean> {
   for (const end = Date.now() + FAST_STOP_LIMIT_MS; Date.now() < end; await sleep(10)) {
-    if (!isAlive(pid) || (await readPidFile(cluster))?.pid !== pid) return true
+    if (!isAlive(pid)) return true
   }
   return false
 }

@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process'
 import { readdir, readFile, utimes, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
+import type { Writable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
 import { acquireInstanceLock } from '../../src/development/instance-lock.ts'
@@ -48,6 +50,23 @@ t.test('a second start fails with the URL of the first, until that is released',
 
 t.test('the lock of a dead process is taken over', async (t) => {
   const folder = await folderHeldBy(t, { pid: await deadPid(), url: 'http://127.0.0.1:3000' })
+  const lock = await acquireInstanceLock(folder)
+  t.match(await holderOf(folder), { pid: process.pid })
+  await lock.release()
+})
+
+t.test('a process that has ended and that its parent does not collect is dead', async (t) => {
+  if (process.platform !== 'linux') return t.pass('only Linux shows it')
+  const parent = spawn('sh', ['-c', 'cat <&3 & echo $!; exec sleep 1000'], {
+    stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
+  })
+  t.teardown(() => parent.kill('SIGKILL'))
+  const pid = Number(await new Promise((done) => parent.stdout!.once('data', (data) => done(String(data)))))
+  const stat = async () => (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]!.split(' ')
+  while ((await readFile(`/proc/${parent.pid}/comm`, 'utf8')) !== 'sleep\n') await sleep(10)
+  ;(parent.stdio[3] as Writable).end() // `cat` ends, and `sleep` collects no children
+  while ((await stat())[0] !== 'Z') await sleep(10)
+  const folder = await folderHeldBy(t, { pid, born: (await stat())[19], url: 'http://127.0.0.1:3000' })
   const lock = await acquireInstanceLock(folder)
   t.match(await holderOf(folder), { pid: process.pid })
   await lock.release()
