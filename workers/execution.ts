@@ -1,9 +1,10 @@
 import { carryOut } from '../src/authorization/approvals/carry-out.ts'
 import { acknowledge } from '../src/platform/outbox/acknowledge.ts'
 import { defineActor } from './actor.ts'
-import { limitPerTenant } from './tenant-concurrency.ts'
+import { fairSlots } from './fair-slots.ts'
 
-const maxPerTenant = 2
+/** Slots of one tenant at most. */
+const slots = { total: 4, perKey: 2 }
 
 /**
  * Carries out the stored calls of approved requests, as their requesters. It needs what the API needs: the databases of
@@ -12,17 +13,17 @@ const maxPerTenant = 2
 export const execution = defineActor({
   name: 'execution',
   queue: 'execution',
-  concurrency: 4,
+  concurrency: slots.total,
   attempts: 20,
   backoff: { first: 1_000, longest: 60_000 },
   lockDuration: 30_000,
   handler(deps) {
-    const limited = limitPerTenant(maxPerTenant)
+    const inFairSlot = fairSlots(slots)
     return async (delivery) => {
-      const { tenantId, message } = delivery
+      const { id, tenantId, message } = delivery
       const { routes, ...service } = await deps.service()
       const approved = { tenantId, id: message.approval_request_id }
-      await limited(delivery, () => carryOut(service, routes, approved))
+      await inFairSlot(id, [tenantId], () => carryOut(service, routes, approved))
       await acknowledge(deps.db, delivery, async () => undefined)
     }
   },

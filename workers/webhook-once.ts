@@ -1,13 +1,13 @@
-import { giveUpOnce } from '../src/events/webhooks/attempt-store.ts'
+import { findHost, giveUpOnce } from '../src/events/webhooks/attempt-store.ts'
 import { deliverOnce } from '../src/events/webhooks/deliver-once.ts'
 import { openPoster } from '../src/events/webhooks/post-event.ts'
 import { receiverRules } from '../src/events/webhooks/public-address.ts'
 import { DelayedError } from '../src/platform/jobs/delayed-error.ts'
 import { defineActor } from './actor.ts'
-import { limitPerTenant } from './tenant-concurrency.ts'
+import { fairSlots } from './fair-slots.ts'
 
-/** Limit per tenant, out of the concurrency of 20: a tenant can make many tests, and its receivers can be slow. */
-const maxPerTenant = 5
+/** Slots of one tenant, and of one receiving host, at most: a tenant can make many tests, and its receivers can be slow. */
+const slots = { total: 20, perKey: 5 }
 
 /**
  * Posts a test or a replayed event once. The message is tried again only if no attempt could be made, or if its result
@@ -16,17 +16,18 @@ const maxPerTenant = 5
 export const webhookOnce = defineActor({
   name: 'webhook-once',
   queue: 'webhook-once',
-  concurrency: 20,
+  concurrency: slots.total,
   attempts: 30,
   backoff: { first: 1_000, longest: 60_000 },
   lockDuration: 15_000,
   handler(deps) {
     const { clock, config } = deps
     const poster = openPoster({ rules: receiverRules(config), clock })
-    const limited = limitPerTenant(maxPerTenant)
+    const inFairSlot = fairSlots(slots)
     return async ({ id, tenantId, message: { webhook_id: webhookId, delivery_id: deliveryId } }) => {
       const once = { id, tenantId, webhookId, deliveryId }
-      const wait = await limited(once, () => deliverOnce({ ...deps, poster }, once))
+      const keys = [tenantId, await findHost(deps.db, once)]
+      const wait = await inFairSlot(id, keys, () => deliverOnce({ ...deps, poster }, once))
       if (wait !== null) throw new DelayedError(wait)
     }
   },

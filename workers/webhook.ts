@@ -1,10 +1,14 @@
-import { renewMessage } from '../src/events/webhooks/attempt-store.ts'
+import { findHost, renewMessage } from '../src/events/webhooks/attempt-store.ts'
 import { deliverInOrder } from '../src/events/webhooks/deliver-in-order.ts'
 import { openPoster } from '../src/events/webhooks/post-event.ts'
 import { receiverRules } from '../src/events/webhooks/public-address.ts'
 import { asWorker } from '../src/platform/db/transaction.ts'
 import { DelayedError } from '../src/platform/jobs/delayed-error.ts'
 import { defineActor } from './actor.ts'
+import { fairSlots } from './fair-slots.ts'
+
+/** Slots of one tenant, and of one receiving host, at most. A tenant can have as many webhooks. */
+const slots = { total: 200, perKey: 20 }
 
 /**
  * Posts the open deliveries of a webhook, in order. Its message comes again as long as a delivery is open, and never
@@ -13,15 +17,18 @@ import { defineActor } from './actor.ts'
 export const webhook = defineActor({
   name: 'webhook',
   queue: 'webhook',
-  concurrency: 200,
+  concurrency: slots.total,
   attempts: Number.POSITIVE_INFINITY,
   backoff: { first: 1_000, longest: 60_000 },
   lockDuration: 15_000,
   handler(deps) {
     const { clock, config } = deps
     const poster = openPoster({ rules: receiverRules(config), clock })
+    const inFairSlot = fairSlots(slots)
     return async ({ id, tenantId, message }) => {
-      const wait = await deliverInOrder({ ...deps, poster }, { id, tenantId, webhookId: message.webhook_id })
+      const webhook = { id, tenantId, webhookId: message.webhook_id }
+      const keys = [tenantId, await findHost(deps.db, webhook)]
+      const wait = await inFairSlot(id, keys, () => deliverInOrder({ ...deps, poster }, webhook))
       if (wait !== null) throw new DelayedError(wait)
     }
   },

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { readAsWorker } from '../../platform/db/read.ts'
+import { type Databases, sql, type Tx } from '../../platform/db/transaction.ts'
 import type { MessageKey } from '../../platform/jobs/queued-message.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { wakeRelays } from '../../platform/outbox/wake-relays.ts'
@@ -233,6 +234,20 @@ export async function renewMessage(tx: Tx, { tenantId, id }: MessageKey, now: nu
     update outbox set id = ${timeOrderedId(now)}, enqueued_at = null
     where tenant_id = ${tenantId} and id = ${id} and queue = 'webhook' returning id`)
   return row !== null
+}
+
+const urlRow = z.object({ url: z.string() })
+
+/** The host that receives the events of a webhook; empty for a deleted one. */
+export async function findHost(
+  db: Pick<Databases, 'worker'>,
+  { tenantId, webhookId }: WebhookKey,
+): Promise<string> {
+  const url = await readAsWorker(db, (read) =>
+    read.maybeOneFirst(sql.type(urlRow)`
+      select url from webhooks where tenant_id = ${tenantId} and id = ${webhookId}`),
+  )
+  return URL.parse(url ?? '')?.hostname ?? ''
 }
 
 const deliveringWebhook = z.object({ tenant_active: z.boolean() })

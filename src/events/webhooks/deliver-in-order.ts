@@ -30,10 +30,13 @@ export async function deliverInOrder(deps: DeliverDeps, message: WebhookMessage)
   const started = performance.now()
   const next = claimer(message, clock)
   let claimed = await asWorker(db, next)
+  let isOver = false
   for (let count = 1; claimed; count++) {
-    const full = count >= maxDeliveries || performance.now() - started > maxRun
-    claimed = await deliverOne(deps, message, claimed, full ? async () => null : next)
-    if (full) return 0
+    claimed = await deliverOne(deps, message, claimed, async (tx) => {
+      isOver = count >= maxDeliveries || performance.now() - started > maxRun
+      return isOver ? null : next(tx)
+    })
+    if (isOver) return 0
   }
   return finish(deps, message)
 }
