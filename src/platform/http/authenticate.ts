@@ -1,6 +1,8 @@
 import { randomUUIDv7 } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import type { Context } from 'koa'
 import { reasonSentence } from '../../policy-engine/evaluate/reasons.ts'
+import { type Read, readInTenant } from '../db/read.ts'
 import { ApiError, insufficientAuthentication, notFound, sessionRevoked, tokenNotValid } from '../errors.ts'
 import { isUuid } from '../uuid.ts'
 import type { AuthContext, Caller, Claims } from './caller.ts'
@@ -37,7 +39,8 @@ export async function authenticate(
   assertNotEndedHere(auth, claims, tenantId)
   // Count only now: the token of an ended session must not use up its owner's calls.
   http.set(deps.budget.spend(spenderOf(claims)))
-  return enter(deps, http, route, { claims, tenantId, auth })
+  const readAuth = (read: Read) => deps.loadAuthContext(read, { ...claims, tenantId })
+  return enter(deps, http, route, { claims, tenantId, auth, readAuth })
 }
 
 /**
@@ -48,11 +51,9 @@ export async function enter(
   deps: PathDeps,
   http: RequestContext['http'],
   route: DecidedRoute,
-  { claims, tenantId, auth }: { claims: Claims; tenantId: string; auth: AuthContext },
+  { claims, tenantId, auth, readAuth }: Entered,
 ): Promise<RequestContext> {
-  if (route.scope !== 'token') assertInside(route, claims.tenantId, tenantId, auth)
-  if (tenantId !== claims.tenantId) assertAllowedFromOutside(route, auth)
-
+  assertEnterable(route, claims.tenantId, tenantId, auth)
   const decisionId = randomUUIDv7()
   const impersonator = auth.impersonator && { id: auth.impersonator.id, email: auth.impersonator.email }
   Object.assign(http.state, { userId: claims.userId, impersonatorId: impersonator?.id, tenantId, decisionId })
@@ -71,13 +72,12 @@ export async function enter(
     may,
     viewOfRows,
   }
-  const { tenant } = auth
-  const inForce = tenant && deps.policyCache.load(caller, tenant.policyRevision)
-  const policies = inForce instanceof Promise ? await inForce : inForce
+  const policies = await policiesOf(deps, caller)
   const request: RequestContext = {
     http,
     route,
     caller,
+    readAuth,
     policies,
     now: deps.clock(),
     decided: null,
@@ -86,8 +86,41 @@ export async function enter(
   return request
 }
 
+interface Entered {
+  claims: Claims
+  tenantId: string
+  auth: AuthContext
+  readAuth: RequestContext['readAuth']
+}
+
+/**
+ * Reads the caller's rights and the policies again, after work that took long. True if anything changed: the request must
+ * then be decided again. Throws what the request would answer now.
+ */
+export async function refreshCaller(deps: PathDeps, request: RequestContext): Promise<boolean> {
+  const { caller, route } = request
+  const { tenantId, tokenTenantId } = caller
+  const auth = await readInTenant(deps.db, caller, request.readAuth)
+  assertAlive(caller.token, auth)
+  assertNotEndedHere(auth, { tenantId: tokenTenantId }, tenantId)
+  if (isDeepStrictEqual(auth, caller.auth)) return false
+  assertEnterable(route, tokenTenantId, tenantId, auth)
+  request.caller = { ...caller, auth }
+  request.policies = await policiesOf(deps, request.caller)
+  return true
+}
+
+function policiesOf({ policyCache }: PathDeps, caller: Caller) {
+  const { tenant } = caller.auth
+  return tenant && policyCache.load(caller, tenant.policyRevision)
+}
+
 /** 401: the session was ended in the tenant of the token. */
-export function assertNotEndedHere(auth: AuthContext, claims: Claims, tenantId: string): void {
+export function assertNotEndedHere(
+  auth: AuthContext,
+  claims: Pick<Claims, 'tenantId'>,
+  tenantId: string,
+): void {
   if (auth.session.overHere && tenantId === claims.tenantId) throw sessionRevoked()
 }
 
@@ -113,6 +146,11 @@ export function pathId(text: string | undefined): string {
   const id = (text ?? '').toLowerCase()
   if (!isUuid(id)) throw notFound()
   return id
+}
+
+function assertEnterable(route: Route, tokenTenantId: string, tenantId: string, auth: AuthContext): void {
+  if (route.scope !== 'token') assertInside(route, tokenTenantId, tenantId, auth)
+  if (tenantId !== tokenTenantId) assertAllowedFromOutside(route, auth)
 }
 
 function assertInside(route: Route, tokenTenantId: string, tenantId: string, auth: AuthContext) {

@@ -5,12 +5,13 @@ import type { AccessEngine } from '../../policy-engine/evaluate/engine.ts'
 import type { DecisionQuery } from '../../policy-engine/evaluate/query.ts'
 import type { Sealer } from '../crypto/seal.ts'
 import type { TokenSigner } from '../crypto/token-signer.ts'
+import type { Read } from '../db/read.ts'
 import type { Databases } from '../db/transaction.ts'
 import type { DecisionPace } from '../decision-budget.ts'
 import type { KeyedSemaphore } from '../keyed-semaphore.ts'
 import type { Approvals } from './approvals.ts'
 import type { CallBudget } from './authenticate.ts'
-import type { ApiKeys, Caller, LoadAuthContext } from './caller.ts'
+import type { ApiKeys, AuthContext, Caller, LoadAuthContext } from './caller.ts'
 import type { DecisionLog, PoliciesInForce, PolicyCache } from './policies-in-force.ts'
 import type { Route, RouteInput } from './route.ts'
 
@@ -31,9 +32,12 @@ export type Input = Omit<RouteInput<unknown, unknown, Caller>, 'caller'> & {
 export interface RequestContext {
   readonly http: Pick<Context, 'path' | 'set'> & { state: Record<string, unknown> }
   readonly route: DecidedRoute
-  readonly caller: Caller
+  /** Read again after slow work, with the policies: see `refreshCaller`. */
+  caller: Caller
+  /** Reads the auth context of the caller as it is now. */
+  readonly readAuth: (read: Read) => Promise<AuthContext | null>
   /** The tenant's policies at the revision that was read with the caller; null outside any tenant. */
-  readonly policies: PoliciesInForce | null
+  policies: PoliciesInForce | null
   /** The time (ms since 1970) of every decision about this request. */
   readonly now: number
   /** The last decision. Its obligations apply to the answer, and it is logged. Null until the route is decided. */

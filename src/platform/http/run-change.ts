@@ -2,7 +2,8 @@ import { actions } from '../../policy-engine/catalogue/actions.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import { inTenant, type Tx } from '../db/transaction.ts'
 import { notFound, unavailable } from '../errors.ts'
-import type { GuardedCall } from './approvals.ts'
+import { Accepted, type GuardedCall } from './approvals.ts'
+import { refreshCaller } from './authenticate.ts'
 import { decide, logWithChange, resourceIn, sentResource } from './decide.ts'
 import { type Allowed, assertAllowed, permit, permitChange } from './permit.ts'
 import type { RepeatableCall } from './repeatable-call.ts'
@@ -47,20 +48,35 @@ async function decideAndChange(deps: PathDeps, request: RequestContext, change: 
   return done.answer
 }
 
-/** Uses two transactions. Starts again when `act` returns `overtaken`; throws 503 `overloaded` after five tries. */
-async function decideThenChange(deps: PathDeps, request: RequestContext, change: Change): Promise<unknown> {
-  const { route, input, repeatable } = change
-  const { caller } = request
-  for (let tries = 0; tries < maxTries; tries++) {
-    const { first, loaded, permitted } = await inTenant(deps.db, caller, (tx) =>
-      loadAndDecide(tx, deps, request, change),
-    )
+/**
+ * Uses two transactions, and a third one to decide again when the caller's rights changed while the change was prepared.
+ * Starts again when `act` returns `overtaken`; throws 503 `overloaded` after five tries.
+ */
+async function decideThenChange(deps: PathDeps, request: RequestContext, asked: Change): Promise<unknown> {
+  const { route, repeatable } = asked
+  let change = asked
+  const decideNow = async () => {
+    const decided = await inTenant(deps.db, request.caller, (tx) => loadAndDecide(tx, deps, request, change))
+    const { permitted } = decided
     if ('accepted' in permitted && permitted.accepted) return permitted.accepted
     assertAllowed(permitted)
-    if (first && !request.route.secret) return repeated(request, first)
-    const prepared = await route.prepare?.(loaded, input)
+    return { ...decided, permitted }
+  }
+  for (let tries = 0; tries < maxTries; tries++) {
+    let decided = await decideNow()
+    if (decided instanceof Accepted) return decided
+    if (decided.first && !request.route.secret) return repeated(request, decided.first)
+    const prepared = await route.prepare?.(decided.loaded, change.input)
+    // Compiling or hashing takes long. In a new tenant the caller has no rights yet that could change.
+    if (route.prepare && !route.into && (await refreshCaller(deps, request))) {
+      change = { ...change, input: { ...change.input, caller: request.caller } }
+      decided = await decideNow()
+      if (decided instanceof Accepted) return decided
+    }
+    const { first, loaded, permitted } = decided
     // A secret is shown again only to a caller who could make one now.
     if (first) return repeated(request, first)
+    const { caller } = request
     const scope = route.into ? { ...caller, tenantId: route.into(prepared) } : caller
     const act = async () => {
       const done = await inTenant(deps.db, scope, async (tx) => {
@@ -72,7 +88,7 @@ async function decideThenChange(deps: PathDeps, request: RequestContext, change:
       request.isLogged = done.isLogged
       return done.answer
     }
-    const answer = await (route.around ? route.around(act, { input, loaded, prepared }) : act())
+    const answer = await (route.around ? route.around(act, { input: change.input, loaded, prepared }) : act())
     if (answer !== overtaken) return answer
   }
   throw unavailable('overloaded', 'Other requests are changing the same object. Try again.', 1)

@@ -68,12 +68,15 @@ export async function runStoredCall(
 ): Promise<void> {
   const { claims, requestInfo, params, ifMatch, storedAt = 0 } = call
   const scope = { ...claims, tenantId, storedAt }
-  const loaded = await readInTenant(deps.db, scope, (read) => deps.loadRequester(read, scope))
-  assertAlive(claims.token, loaded)
-  const auth = withoutLaterMembership(loaded, storedAt)
+  const readAuth = async (read: Read) => {
+    const loaded = await deps.loadRequester(read, scope)
+    return loaded && withoutLaterMembership(loaded, storedAt)
+  }
+  const auth = await readInTenant(deps.db, scope, readAuth)
+  assertAlive(claims.token, auth)
   assertNotEndedHere(auth, claims, tenantId)
   const http = { path: call.path, state: { requestInfo }, set: () => undefined }
-  const request = await enter(deps, http, route as DecidedRoute, { claims, tenantId, auth })
+  const request = await enter(deps, http, route as DecidedRoute, { claims, tenantId, auth, readAuth })
   try {
     decideRoute(deps, request)
     const input = {
