@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { ShadowCounter } from './authorization/decisions/shadow-counts.ts'
+import type { SlicedPolicies } from './authorization/policies/slice-policies.ts'
 import type { Config } from './config.ts'
 import type { OpenApiKeys } from './identity/api-keys/api-keys.ts'
 import type { Limiters } from './identity/rate-limits/limiters.ts'
@@ -31,7 +32,7 @@ export interface Deps {
   access: AccessEngine
   /** For a request that makes many decisions. */
   newPace: () => DecisionPace
-  policyCache: PolicyCache
+  policyCache: PolicyCache<SlicedPolicies>
   decisionLog: DecisionLog
   /** What the manifests declare, for the hints of an evaluation. */
   declaredWords: DeclaredWords

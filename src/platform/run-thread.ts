@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 
 /**
@@ -9,12 +10,15 @@ export function runThread<T>(module: URL, data: unknown, maxMs: number, late: ()
   return answerOf<T>(thread, maxMs, late).finally(() => void thread.terminate())
 }
 
-/** Sends `data` to a thread and gives the message that it answers. Rejects as `runThread` does. */
-export type AskThread = <T>(data: unknown, maxMs: number, late: () => Error) => Promise<T>
+/**
+ * Sends messages to a thread, each in a turn of the event loop, and gives the one answer to the last of them. Rejects as
+ * `runThread` does.
+ */
+export type AskThread = <T>(messages: readonly object[], maxMs: number, late: () => Error) => Promise<T>
 
 /**
- * Runs a module in a thread that answers one message after the other, because starting it costs more than an answer. The
- * thread starts at the first message, and again after an error or a late answer. It ends after `idleMs` without a message.
+ * Runs a module in a thread that answers one question after the other, because starting it costs more than an answer. The
+ * thread starts at the first question, and again after an error or a late answer. It ends after `idleMs` without a question.
  * Ask for one answer at a time.
  */
 export function reusedThread(module: URL, data: unknown, idleMs: number): AskThread {
@@ -39,17 +43,25 @@ export function reusedThread(module: URL, data: unknown, idleMs: number): AskThr
     thread.unref()
     resting = { thread, timer: setTimeout(() => end(thread), idleMs).unref() }
   }
-  return async <T>(message: unknown, maxMs: number, late: () => Error): Promise<T> => {
+  return async <T>(messages: readonly object[], maxMs: number, late: () => Error): Promise<T> => {
     const thread = take()
     try {
-      thread.postMessage(message)
-      const answer = await answerOf<T>(thread, maxMs, late)
+      const answering = answerOf<T>(thread, maxMs, late)
+      const [answer] = await Promise.all([answering, postInTurns(thread, messages)])
       rest(thread)
       return answer
     } catch (error) {
       void thread.terminate()
       throw error
     }
+  }
+}
+
+/** Copying a message takes the event loop's time. */
+async function postInTurns(thread: Worker, messages: readonly object[]): Promise<void> {
+  for (const [index, message] of messages.entries()) {
+    if (index > 0) await nextTurn()
+    thread.postMessage(message)
   }
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import * as attributes from '../../src/authorization/attributes/store.ts'
 import * as decisions from '../../src/authorization/decisions/store.ts'
+import { listActivePolicies } from '../../src/authorization/policies/active-store.ts'
 import * as policies from '../../src/authorization/policies/store.ts'
 import type { List, ListPage, ListQuery } from '../../src/platform/db/list.ts'
 import type { Tx } from '../../src/platform/db/transaction.ts'
@@ -87,7 +88,7 @@ for (const [name, { list, filters, endless, load }] of Object.entries(listings))
 t.test('one policy, its versions, and what a decision reads use an index too', async (t) => {
   const plans = await plansOf(service.deps.db, scope, async (tx) => {
     await policies.findPolicy(tx, id, somewhere)
-    await policies.listActivePolicies(tx, id)
+    await listActivePolicies(tx, id)
     await policies.findVersion(tx, id, somewhere, 1)
     await attributes.listDefinitions(tx, id)
     await attributes.findDefinition(tx, id, somewhere)

@@ -58,3 +58,48 @@ t.test('who shares the read of a request that fails reads the policies again', a
   t.equal(broken?.status, 400)
   t.same([...new Set(others.map(({ status }) => status))], [200])
 })
+
+t.test('policies that are written together are measured outside of their transactions', async (t) => {
+  const ada = await service.signUp()
+  const inTransaction: string[] = []
+  const note = (statements: unknown) => {
+    const texts = (statements as Statement[]).map(({ text }) => text)
+    if (texts.some((text) => /left join policies p on/.test(text)) && !/read_only/.test(texts.join()))
+      inTransaction.push(...texts)
+  }
+  flushes.subscribe(note)
+  const rule = { effect: 'allow', actions: ['note:read'], resource_types: ['note'] }
+  const written = await Promise.all(
+    Array.from({ length: 8 }, (_, n) => ada.post('/api/v1/policies/', { name: `Notes ${n}`, ...rule })),
+  )
+  flushes.unsubscribe(note)
+  t.same([...new Set(written.map(({ status }) => status))], [201])
+  t.same(inTransaction, [])
+  t.equal((await ada.get('/api/v1/policies/')).body.count, 8)
+})
+
+t.test('after a change only the policy that changed is read again', async (t) => {
+  const ada = await service.signUp()
+  const rule = { effect: 'deny', actions: ['note:read'], resource_types: ['note'] }
+  const make = async (name: string) => (await ada.post('/api/v1/policies/', { name, ...rule })).body.id
+  const [kept, changed] = [await make('Kept'), await make('Changed')]
+  await ada.get('/api/v1/users/me/')
+  await ada.patch(`/api/v1/policies/${changed}/`, { effect: 'allow', description: 'Changed' })
+  const known: string[] = []
+  const note = (statements: unknown) => {
+    for (const { text, values } of statements as Statement[])
+      if (/left join policies p on/.test(text)) known.push(values.join())
+  }
+  flushes.subscribe(note)
+  const ask = {
+    subject: { type: 'user', id: ada.id },
+    action: { name: 'note:read' },
+    resource: { type: 'note', id: '1' },
+  }
+  const { body } = await ada.post('/access/v1/evaluation', ask)
+  flushes.unsubscribe(note)
+  t.match(known.join(), kept, 'the reader names the version that it has')
+  t.match(body.context.reasons, [{ code: 'policy_deny', policy_id: kept }])
+  await ada.delete(`/api/v1/policies/${kept}/`)
+  t.match((await ada.post('/access/v1/evaluation', ask)).body.decision, true)
+})

@@ -74,22 +74,21 @@ async function policiesOf({ db }: Deps, caller: Caller, row: DecisionRow): Promi
     return { schema: await readPolicySchema(tx, tenantId), versions }
   })
   const context = { attributes: schema.attributes, role: roleFinder(schema) }
-  return versions.flatMap(({ version, module }) => {
-    if (!version || (version.source.module !== undefined && !module)) return []
+  const explained: ExplainedPolicy[] = []
+  for (const { version, module } of versions) {
+    if (!version || (version.source.module !== undefined && !module)) continue
     const result = compilePolicy(version.source, { ...context, ...(module && { module }) })
     // It cannot be compiled if one of its attributes was deleted since.
-    return 'faults' in result
-      ? []
-      : [
-          {
-            id: version.policy_id,
-            version: version.version,
-            compiled: result.policy,
-            document: result.document,
-            wasm: module && unzipped(module.zipped),
-          },
-        ]
-  })
+    if ('faults' in result) continue
+    explained.push({
+      id: version.policy_id,
+      version: version.version,
+      compiled: result.policy,
+      document: result.document,
+      wasm: module && (await unzipped(module.zipped)),
+    })
+  }
+  return explained
 }
 
 /** The question and its outcome in one sentence. */

@@ -8,7 +8,7 @@ import { findRegistered, type RegisteredObjects, registeredKey } from '../resour
 import { namesIn } from './declared-words.ts'
 import { findObjects, objectKey, objectWithoutLookup, type QuestionObject } from './find-question-object.ts'
 import { actionOf, isMemberType, type Question } from './question.ts'
-import { findSubjects, type KnownSubject, listPermissionsNaming, subjectKey } from './store.ts'
+import { findSubjects, type KnownSubject, listWordsInRoles, subjectKey } from './store.ts'
 
 /** A question with what it is about, loaded from the tenant. */
 export interface LoadedQuestion {
@@ -164,7 +164,7 @@ async function namesInRoles(
   questions: readonly Question[],
 ): Promise<Set<string>> {
   if (questions.length === 0) return new Set()
-  const permissions = await listPermissionsNaming(read, tenantId, {
+  const permissions = await listWordsInRoles(read, tenantId, {
     actions: [...new Set(questions.map(validAction))],
     types: [...new Set(questions.map(({ resource }) => resource.type))],
   })

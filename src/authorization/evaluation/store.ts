@@ -88,16 +88,39 @@ export async function findSubject(
 /** The form in which names of subjects are compared. */
 export const subjectKey = ({ type, id }: SubjectName): string => `${type} ${id.trim().toLowerCase()}`
 
-/** The permissions of the tenant's roles that name one of these actions (themselves, or as `resource:*`) or types. */
-export async function listPermissionsNaming(
-  tx: Read,
+/** Words that a question or a policy uses: actions, and types of resources. */
+export interface Words {
+  actions: readonly string[]
+  types: readonly string[]
+}
+
+/**
+ * The permissions of the tenant's roles that are one of these actions (themselves, or as `resource:*`), and `type:` for a
+ * type that another permission names. So there are few, whatever the number of permissions.
+ */
+export async function listWordsInRoles(
+  read: Read,
   tenantId: string,
-  { actions, types }: { actions: readonly string[]; types: readonly string[] },
+  { actions, types }: Words,
 ): Promise<readonly string[]> {
-  const names = sql.array([...actions, ...actions.map(wildcardOf)], 'text')
-  return tx.anyFirst(sql.type(permissionRow)`
-    select distinct p as permission from roles r cross join lateral unnest(r.permissions) p
+  const names = sql.array([...new Set([...actions, ...actions.map(wildcardOf)])], 'text')
+  return read.anyFirst(sql.type(permissionRow)`
+    select distinct case when p = any(${names}) then p else split_part(p, ':', 1) || ':' end as permission
+    from roles r cross join lateral unnest(r.permissions) p
     where r.tenant_id = ${tenantId} and (p = any(${names}) or split_part(p, ':', 1) = any(${sql.array(types, 'text')}))`)
+}
+
+/** At most `limit` permissions of the tenant's roles that name a type. */
+export async function listPermissionsOn(
+  read: Read,
+  tenantId: string,
+  type: string,
+  limit: number,
+): Promise<readonly string[]> {
+  return read.anyFirst(sql.type(permissionRow)`
+    select distinct p as permission from roles r cross join lateral unnest(r.permissions) p
+    where r.tenant_id = ${tenantId} and split_part(p, ':', 1) = ${type}
+    order by p limit ${limit}`)
 }
 
 const known = (row: z.infer<typeof memberRow>): KnownSubject => ({

@@ -1,10 +1,11 @@
-import { gunzipSync } from 'node:zlib'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
 import { z } from 'zod'
 import { type Read, readInTenant } from '../../platform/db/read.ts'
 import { countRow, idRow } from '../../platform/db/row-schemas.ts'
 import { type Databases, sql, type Tx } from '../../platform/db/transaction.ts'
 import type { ModuleReads } from '../../policy-engine/compile/module-policy.ts'
-import type { PolicyInStore } from './store.ts'
+import type { PolicyInStore } from './active-store.ts'
 
 /** A compiled module as it is stored with its version; `zipped` is its WebAssembly, compressed with gzip. */
 export interface StoredModule extends ModuleReads {
@@ -47,36 +48,40 @@ export function findModuleOf(
     where tenant_id = ${tenantId} and policy_id = ${policyId} and version = ${version} and module_key is not null`)
 }
 
-/** The policies, each with its module if it has one that is not switched off. Reads nothing if none has. */
+/** The policies, each with its module if it has one that is not switched off. Reads only the modules that are missing. */
 export async function withModules<T extends { policies: readonly PolicyInStore[] }>(
   db: Pick<Databases, 'api'>,
   scope: { tenantId: string; userId: string },
   read: T,
 ): Promise<T> {
-  const using = read.policies.filter(({ compiled, is_off }) => compiled.module && !is_off)
-  if (using.length === 0) return read
+  const missing = read.policies.filter(({ compiled, is_off, wasm }) => compiled.module && !is_off && !wasm)
+  if (missing.length === 0) return read
   const rows = await readInTenant(db, scope, (batch) =>
     batch.any(sql.type(moduleRow)`
       select ${columns} from policy_versions
       where tenant_id = ${scope.tenantId} and module_key is not null
         and (policy_id, version) in (
           select * from ${sql.unnest(
-            using.map(({ id, version }) => [id, version]),
+            missing.map(({ id, version }) => [id, version]),
             ['uuid', 'int4'],
           )})`),
   )
-  const found = new Map(rows.map(({ policy_id, zipped }) => [policy_id, unzipped(zipped)]))
-  return {
-    ...read,
-    policies: read.policies.map((policy) => ({ ...policy, wasm: found.get(policy.id) ?? null })),
-  }
+  const found = new Map<string, PolicyInStore['wasm']>()
+  for (const { policy_id, zipped } of rows) found.set(policy_id, await unzipped(zipped))
+  const policies = read.policies.map((policy) => {
+    const wasm = found.get(policy.id)
+    return wasm ? { ...policy, wasm } : policy
+  })
+  return { ...read, policies }
 }
 
 const maxWasmBytes = 1024 * 1024
 
+const unzip = promisify(gunzip)
+
 /** The WebAssembly of a stored module. */
-export const unzipped = (zipped: Buffer): Uint8Array<ArrayBuffer> =>
-  Uint8Array.from(gunzipSync(zipped, { maxOutputLength: maxWasmBytes }))
+export const unzipped = async (zipped: Buffer): Promise<Uint8Array<ArrayBuffer>> =>
+  Uint8Array.from(await unzip(zipped, { maxOutputLength: maxWasmBytes }))
 
 /** The number of policies with modules that the tenant wrote itself. */
 export function countModules(tx: Tx, tenantId: string): Promise<number> {

@@ -1,11 +1,11 @@
 import type { Deps } from '../../deps.ts'
 import { readInTenant } from '../../platform/db/read.ts'
-import type { PoliciesInForce, PolicyCache } from '../../platform/http/policies-in-force.ts'
+import type { PolicyCache } from '../../platform/http/policies-in-force.ts'
 import { AuthorizationUnavailable } from '../../policy-engine/evaluate/engine.ts'
 import { createLruCache } from '../../policy-engine/lru-cache.ts'
+import { readTenantPolicies, withCompiled } from './active-store.ts'
 import { withModules } from './module-store.ts'
 import { type SlicedPolicies, slicePolicies } from './slice-policies.ts'
-import { readTenantPolicies, type TenantPolicies } from './store.ts'
 
 const maxBytes = 64 * 1024 * 1024
 
@@ -14,26 +14,41 @@ interface Scope {
   userId: string
 }
 
+interface Kept {
+  policies: SlicedPolicies
+  /** False once they may have changed. What did not change is not read again. */
+  isCurrent: boolean
+}
+
 /**
  * Caches the policies of tenants with their slices: at most 64 MB, evicting the least recently used tenant. A cached
- * entry is used only for the policy revision in the request's auth context. Other revisions are read again, once for
- * simultaneous requests.
+ * entry is used only for the policy revision in the request's auth context. For other revisions the policies that have
+ * changed are read, once for simultaneous requests.
  */
-export function policyCache({ db, access }: Pick<Deps, 'db' | 'access'>, limit = maxBytes): PolicyCache {
-  const kept = createLruCache<SlicedPolicies>(limit)
+export function policyCache(
+  { db, access }: Pick<Deps, 'db' | 'access'>,
+  limit = maxBytes,
+): PolicyCache<SlicedPolicies> {
+  const kept = createLruCache<Kept>(limit)
   /** What is asked for with an auth context; null if it could not be read. */
   const asked = new Map<string, Promise<SlicedPolicies | null>>()
-  const loading = new Map<string, { revision: number; policies: Promise<PoliciesInForce> }>()
+  const loading = new Map<string, { revision: number; policies: Promise<SlicedPolicies> }>()
 
-  const keep = async (scope: Scope, reading: Promise<TenantPolicies>) => {
-    const read = await reading
-    const complete = await withModules(db, scope, read)
-    if (complete !== read) await access.warmModules()
+  const readAndKeep = async (
+    scope: Scope,
+    reading: (known: Known) => ReturnType<typeof readTenantPolicies>,
+  ) => {
     const { tenantId } = scope
+    const known = kept.get(tenantId)?.policies.active.policies ?? []
+    const read = await withCompiled(await reading(known), known)
+    const complete = await withModules(db, scope, read)
+    if (complete.policies.some(({ wasm }) => wasm)) await access.warmModules()
+    const keep = () => kept.set(tenantId, entry, policies.bytes())
     const policies: SlicedPolicies = slicePolicies(complete, () => {
-      if (kept.get(tenantId) === policies) kept.set(tenantId, policies, policies.bytes())
+      if (kept.get(tenantId) === entry) keep()
     })
-    kept.set(tenantId, policies, policies.bytes())
+    const entry = { policies, isCurrent: true }
+    keep()
     return policies
   }
 
@@ -41,9 +56,8 @@ export function policyCache({ db, access }: Pick<Deps, 'db' | 'access'>, limit =
     const { tenantId } = scope
     const found = await asked.get(tenantId)
     if (found && found.revision >= revision) return found
-    const policies = await keep(
-      scope,
-      readInTenant(db, scope, (together) => readTenantPolicies(together, tenantId)),
+    const policies = await readAndKeep(scope, (known) =>
+      readInTenant(db, scope, (together) => readTenantPolicies(together, tenantId, known)),
     )
     // A later revision is correct too: it was committed before this request is decided.
     if (policies.revision < revision)
@@ -54,7 +68,7 @@ export function policyCache({ db, access }: Pick<Deps, 'db' | 'access'>, limit =
   return {
     load(scope, revision) {
       const { tenantId } = scope
-      const known = kept.get(tenantId)
+      const known = kept.get(tenantId)?.policies
       if (known?.revision === revision) return known
       const pending = loading.get(tenantId)
       if (pending && pending.revision >= revision) return pending.policies
@@ -69,13 +83,18 @@ export function policyCache({ db, access }: Pick<Deps, 'db' | 'access'>, limit =
     },
     ask(together, scope) {
       const { tenantId } = scope
-      if (kept.get(tenantId) || asked.has(tenantId) || loading.has(tenantId)) return false
-      const answer = keep(scope, readTenantPolicies(together, tenantId))
+      if (kept.get(tenantId)?.isCurrent || asked.has(tenantId) || loading.has(tenantId)) return false
+      const answer = readAndKeep(scope, (known) => readTenantPolicies(together, tenantId, known))
         .catch(() => null) // The answers of this auth context all failed. Who shares it reads the policies again.
         .finally(() => asked.delete(tenantId))
       asked.set(tenantId, answer)
       return true
     },
-    forget: kept.delete,
+    forget(tenantId) {
+      const entry = kept.get(tenantId)
+      if (entry) entry.isCurrent = false
+    },
   }
 }
+
+type Known = Parameters<typeof readTenantPolicies>[2]

@@ -1,16 +1,14 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
-import { tooCostly } from '../../platform/decision-budget.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { type AskThread, reusedThread } from '../../platform/run-thread.ts'
-import { workBudget } from '../../platform/work-budget.ts'
-import type { Bundle } from '../../policy-engine/evaluate/bundle.ts'
 import type { Effect } from '../../policy-engine/evaluate/decision.ts'
 import { listNewest, type RecordedQuestion } from '../decisions/store.ts'
+import { askReplay } from './ask-trial-thread.ts'
 import { draftPolicy } from './policy-body.ts'
 import { promotionToken } from './promote-policy.ts'
 import { replayDecisions } from './replay.ts'
+import { isQuick } from './review-policy.ts'
 import { startTrial, type TrialTarget } from './trial.ts'
 
 export const policyPreview = z.object({
@@ -34,7 +32,7 @@ interface Flip {
   after: Effect
 }
 
-// More decisions than this are replayed in a thread.
+// More decisions than this, or with many policies, are replayed in a thread.
 const maxInline = 200
 
 /**
@@ -50,13 +48,11 @@ export async function previewPolicy(
 ) {
   const trial = await startTrial(deps, caller, target, draft, text)
   const rows = await inTenant(deps.db, caller, (tx) => listNewest(tx, caller.tenantId, limit))
-  const replay = { ...trial.replay, rows }
+  const { active, policy } = trial
   const effects =
-    rows.length > maxInline
-      ? await workBudget.inTurn('trials', caller, () =>
-          threadOf(deps.access.bundle)<(Effect | null)[]>(replay, maxMs, () => tooCostly(30)),
-        )
-      : await replayDecisions(replay, deps.access.trials, deps.newPace())
+    rows.length > maxInline || !isQuick(active, policy)
+      ? await askReplay(deps, caller, active, { policy, rows })
+      : await replayDecisions(trial.policies.active, rows, deps.access.trials, deps.newPace())
   const flips = rows.flatMap((row, index) => {
     const after = effects[index] ?? null
     return after === null || after === row.effect ? [] : [flipOf(row, after)]
@@ -88,16 +84,4 @@ function countsOf(flips: readonly Flip[]): Record<string, number> {
     counts[kind] = (counts[kind] ?? 0) + 1
   }
   return counts
-}
-
-// Starting a thread takes half a second of CPU, and a thousand decisions at most two seconds.
-const maxMs = 15_000
-const idleMs = 10_000
-const module = new URL('./replay-thread.ts', import.meta.url)
-const threads = new WeakMap<Bundle, AskThread>()
-
-function threadOf(bundle: Bundle): AskThread {
-  const thread = threads.get(bundle) ?? reusedThread(module, bundle, idleMs)
-  threads.set(bundle, thread)
-  return thread
 }

@@ -3,21 +3,20 @@ import type { Effect } from '../../policy-engine/evaluate/decision.ts'
 import type { Lane } from '../../policy-engine/evaluate/engine.ts'
 import { type Facts, queryFrom } from '../decisions/facts.ts'
 import type { RecordedQuestion } from '../decisions/store.ts'
+import type { TenantPolicies } from './active-store.ts'
 import { slicePolicies } from './slice-policies.ts'
-import type { TenantPolicies } from './store.ts'
 
-/** Recorded decisions to decide again with other policies. */
-export interface Replay extends TenantPolicies {
-  rows: readonly Pick<RecordedQuestion, 'resource_type' | 'action' | 'at' | 'request_id' | 'facts'>[]
-}
+/** A recorded decision to decide again. */
+export type ReplayRow = Pick<RecordedQuestion, 'resource_type' | 'action' | 'at' | 'request_id' | 'facts'>
 
 /** The new effects in the order of the rows; null if the policies read an attribute that was not recorded. */
 export async function replayDecisions(
-  { rows, ...tenant }: Replay,
+  policies: TenantPolicies,
+  rows: readonly ReplayRow[],
   access: Pick<Lane, 'decide'>,
   pace?: DecisionPace,
 ): Promise<(Effect | null)[]> {
-  const sliced = slicePolicies(tenant)
+  const sliced = slicePolicies(policies)
   const effects: (Effect | null)[] = []
   for (const row of rows) {
     await pace?.next()

@@ -4,7 +4,7 @@ import type { CompiledPolicy, Slice } from '../../policy-engine/compile/compiled
 import { type Departments, readDepartments } from '../../policy-engine/compile/departments.ts'
 import { buildSliceWithShadows, concerns, emptySlice } from '../../policy-engine/compile/slice.ts'
 import { createLruCache } from '../../policy-engine/lru-cache.ts'
-import type { PolicyInStore, TenantPolicies } from './store.ts'
+import type { PolicyInStore, TenantPolicies } from './active-store.ts'
 
 /** The limit for the cached slices of one tenant, in bytes. */
 const maxBytes = 8 * 1024 * 1024
@@ -22,6 +22,8 @@ interface Selection {
 
 /** A tenant's policies at one revision, with a cache of their slices. */
 export interface SlicedPolicies extends PoliciesInForce {
+  /** what the slices are made of */
+  readonly active: TenantPolicies
   /** memory use in bytes */
   bytes(): number
 }
@@ -31,9 +33,10 @@ export interface SlicedPolicies extends PoliciesInForce {
  * types. The least recently used slices are evicted. `onGrowth` is called when `bytes` has changed.
  */
 export function slicePolicies(
-  { tenantId, revision, policies: stored, departments: all, callerKeys }: TenantPolicies,
+  active: TenantPolicies,
   onGrowth: () => void = () => undefined,
 ): SlicedPolicies {
+  const { tenantId, revision, policies: stored, departments: all, callerKeys } = active
   const kindOf = questionKinds(stored)
   const selections = createLruCache<Selection>(maxBytes / 8)
   const slices = createLruCache<Slice>(maxBytes)
@@ -59,6 +62,7 @@ export function slicePolicies(
   }
 
   return {
+    active,
     tenantId,
     revision,
     callerKeys,

@@ -7,10 +7,8 @@ import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { type Versions, versionAmong } from '../../platform/db/version.ts'
 import { applicationName } from '../../platform/http/schemas.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import type { CompiledPolicy, SlicePolicy } from '../../policy-engine/compile/compiled-policy.ts'
-import type { Departments } from '../../policy-engine/compile/departments.ts'
+import type { CompiledPolicy } from '../../policy-engine/compile/compiled-policy.ts'
 import { type PolicyDocument, policyEffects } from '../../policy-engine/compile/policy-document.ts'
-import { revisionOf } from '../../tenancy/tenants/revision-store.ts'
 import type { StoredModule } from './module-store.ts'
 
 const numberRow = z.object({ version: z.number() })
@@ -19,7 +17,6 @@ const numberRow = z.object({ version: z.number() })
 export type Rules = Pick<PolicyDocument, 'subjects' | 'conditions' | 'approval' | 'obligations' | 'module'>
 
 const rules = z.custom<Rules>((value) => typeof value === 'object' && value !== null)
-const compiled = z.custom<CompiledPolicy>((value) => (value as CompiledPolicy | null)?.form === 1)
 
 const policyRow = z.object({
   id: z.uuid(),
@@ -111,79 +108,6 @@ export function listManagedPolicies(tx: Tx, tenantId: string): Promise<readonly 
 export function findPolicy(tx: Read, tenantId: string, id: string): Promise<PolicyRow | null> {
   return tx.maybeOne(sql.type(policyRow)`
     select ${columns} from policies where tenant_id = ${tenantId} and id = ${id}`)
-}
-
-const inStore = z.object({
-  id: z.uuid(),
-  version: z.number(),
-  name: z.string(),
-  priority: z.number(),
-  mode: z.enum(['enforce', 'shadow']),
-  valid_from: z.number().nullable(),
-  valid_until: z.number().nullable(),
-  compiled,
-  bytes: z.number(),
-  is_off: z.boolean().optional(),
-})
-
-/** An active policy as the engine needs it; `bytes` is the length of its compiled text. */
-export type PolicyInStore = z.infer<typeof inStore> & Pick<SlicePolicy, 'wasm'>
-
-const activeRow = z.union([
-  inStore.extend({ revision: z.number() }),
-  z.object({ revision: z.number(), id: z.null() }),
-])
-
-/** A tenant's policies at one revision. */
-export interface TenantPolicies {
-  tenantId: string
-  revision: number
-  policies: readonly PolicyInStore[]
-  /** the parent of each department */
-  departments: Departments
-  /** the keys of resource attributes that a question can give beside those of a registered resource */
-  callerKeys: ReadonlySet<string>
-}
-
-/** The tenant's active policies with the departments and definitions that decisions read. */
-export async function readTenantPolicies(read: Read, tenantId: string): Promise<TenantPolicies> {
-  // These are read second: they can be newer than the revision, but never older.
-  const [active, others] = await Promise.all([
-    listActivePolicies(read, tenantId),
-    read.any(sql.type(otherRow)`
-      select id::text as name, parent_id, true as is_department from departments where tenant_id = ${tenantId}
-      union all
-      select key, null, false from attribute_definitions
-      where tenant_id = ${tenantId} and category = 'resource' and source = 'caller'`),
-  ])
-  const departments = others.filter(({ is_department }) => is_department)
-  const keys = others.filter(({ is_department }) => !is_department)
-  return {
-    tenantId,
-    ...active,
-    departments: new Map(departments.map(({ name, parent_id }) => [name, parent_id])),
-    callerKeys: new Set(keys.map(({ name }) => name)),
-  }
-}
-
-const otherRow = z.object({ name: z.string(), parent_id: z.uuid().nullable(), is_department: z.boolean() })
-
-/** A tenant's active policies at one revision. */
-export interface ActivePolicies {
-  revision: number
-  policies: z.infer<typeof inStore>[]
-}
-
-/** The tenant's active policies with their revision, read in one statement so that they are consistent. */
-export async function listActivePolicies(read: Read, tenantId: string): Promise<ActivePolicies> {
-  const rows = await read.any(sql.type(activeRow)`
-    select ${revisionOf(read, tenantId)} as revision, p.id, p.version, p.name, p.priority, p.mode, p.valid_from, p.valid_until,
-           p.compiled, octet_length(p.compiled::text) as bytes, p.module_off_at is not null as is_off
-    from tenants t left join policies p on p.tenant_id = t.id and p.is_active
-    where t.id = ${tenantId}`)
-  const [first] = rows
-  if (!first) throw new Error('The tenant of the policies does not exist')
-  return { revision: first.revision, policies: rows.filter((row) => row.id !== null) }
 }
 
 /** The columns of a policy that a manifest gave the tenant; without one: null, null, false, null. */

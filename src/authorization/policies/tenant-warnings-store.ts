@@ -1,17 +1,9 @@
 import { z } from 'zod'
 import type { Read } from '../../platform/db/read.ts'
-import { countRow, idRow, permissionRow } from '../../platform/db/row-schemas.ts'
+import { countRow, idRow } from '../../platform/db/row-schemas.ts'
 import { sql } from '../../platform/db/transaction.ts'
 
 const actionRow = z.object({ action: z.string() })
-
-/** The permissions of all roles of the tenant. */
-export async function listAllPermissions(read: Read, tenantId: string): Promise<string[]> {
-  const rows = await read.any(sql.type(permissionRow)`
-    select distinct p as permission from roles r cross join lateral unnest(r.permissions) p
-    where r.tenant_id = ${tenantId}`)
-  return rows.map(({ permission }) => permission)
-}
 
 /**
  * The actions that the manifests of applications declare, as `resource:verb`, and `resource:` for a type without any.

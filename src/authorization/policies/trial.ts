@@ -1,27 +1,27 @@
 import type { Deps } from '../../deps.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import type { PoliciesInForce } from '../../platform/http/policies-in-force.ts'
 import { nilUuid } from '../../platform/uuid.ts'
 import type { CompiledPolicy } from '../../policy-engine/compile/compiled-policy.ts'
 import type { ExplainedPolicy } from '../../policy-engine/evaluate/explain.ts'
+import type { PolicyInStore, TenantPolicies } from './active-store.ts'
+import { askReview } from './ask-trial-thread.ts'
 import { compileBody, policyInvalid } from './compile-body.ts'
 import { measurePatterns } from './measure-patterns.ts'
-import { unzipped, withModules } from './module-store.ts'
+import { unzipped } from './module-store.ts'
 import { type Draft, draftOf } from './policy-body.ts'
 import type { PolicySchema } from './policy-schema.ts'
 import { prepareModule } from './prepare-module.ts'
-import { budgetFault } from './slice-budget.ts'
-import { slicePolicies } from './slice-policies.ts'
-import { type PolicyRow, readTenantPolicies, type TenantPolicies } from './store.ts'
+import { type SlicedPolicies, slicePolicies } from './slice-policies.ts'
+import type { PolicyRow } from './store.ts'
 
 /** A policy on trial together with the tenant's other policies, as if it were active and enforced. Not stored. */
 export interface Trial {
   tested: ExplainedPolicy
   actions: readonly string[]
-  policies: PoliciesInForce
-  /** The same policies in a form that can be sent to a thread. */
-  replay: TenantPolicies
+  policies: SlicedPolicies
+  /** The policy that is tried, and the policies in force; one of these can be its stored form. */
+  policy: PolicyInStore
+  active: TenantPolicies
   schema: PolicySchema
 }
 
@@ -39,10 +39,8 @@ export async function startTrial(
   draft: Draft | undefined,
   text: () => string,
 ): Promise<Trial> {
-  const { tenantId } = caller
   const { id, version } = row ?? { id: nilUuid, version: 1 }
-  const read = await inTenant(deps.db, caller, (tx) => readTenantPolicies(tx, tenantId))
-  const active = await withModules(deps.db, caller, read)
+  const { active } = await deps.policyCache.load(caller, schema.revision)
   // The patterns of a stored policy were measured when it was written.
   const cost = draft && (await measurePatterns(draft.conditions, caller))
   const body = draft ?? (row && draftOf(row))
@@ -50,18 +48,18 @@ export async function startTrial(
   const at = draft ? '/draft' : ''
   const module = await prepareModule(deps, caller, body, { policyId: id, text, at })
   const { fields, rules, compiled } = compileBody(body, schema, cost, text, at, module)
-  const wasm = module && unzipped(module.zipped)
-  const tried = { ...inTrial(id, version, fields, compiled), bytes: 0, is_off: false, wasm }
-  const fault = budgetFault(tenantId, tried, active.policies)
+  const wasm = module && (await unzipped(module.zipped))
+  const policy = { ...inTrial(id, version, fields, compiled), bytes: 0, is_off: false, wasm }
+  const { fault } = await askReview(deps, caller, active, { policy, names: null })
   if (fault) throw policyInvalid([fault], text(), at)
-  const others = active.policies.filter((policy) => policy.id !== id)
-  const replay = { ...active, policies: [...others, tried] }
-  if (replay.policies.some(({ wasm }) => wasm)) await deps.access.trials.warmModules()
+  const policies = [...active.policies.filter((other) => other.id !== id), policy]
+  if (policies.some(({ wasm }) => wasm)) await deps.access.trials.warmModules()
   return {
     tested: { id, version, wasm, compiled, document: { ...fields, ...rules } },
     actions: fields.actions,
-    policies: slicePolicies(replay),
-    replay,
+    policies: slicePolicies({ ...active, policies }),
+    policy,
+    active,
     schema,
   }
 }

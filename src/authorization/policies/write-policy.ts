@@ -7,19 +7,18 @@ import { overtaken } from '../../platform/http/route.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { incrementPolicyRevision, lockTenant, readRevision } from '../../tenancy/tenants/revision-store.ts'
+import { askReview } from './ask-trial-thread.ts'
 import { type Compiled, compileBody, policyInvalid } from './compile-body.ts'
 import { measurePatterns } from './measure-patterns.ts'
 import { countModules } from './module-store.ts'
 import { type Draft, draftOf } from './policy-body.ts'
 import { type PolicySchema, readPolicySchema, samePolicySchema } from './policy-schema.ts'
 import { prepareModule, tooManyModules } from './prepare-module.ts'
-import { type ActivePolicy, budgetFault } from './slice-budget.ts'
 import {
   countOwnPolicies,
   deleteOldVersions,
   insertPolicy,
   insertVersion,
-  listActivePolicies,
   lockPolicy,
   type NewPolicy,
   type PolicyRow,
@@ -27,7 +26,7 @@ import {
   rowOf,
   unmanaged,
 } from './store.ts'
-import { tenantWarnings } from './tenant-warnings.ts'
+import { readSurroundings } from './tenant-warnings.ts'
 
 /** A written policy, with the warnings for its author. */
 export interface Written {
@@ -59,15 +58,21 @@ export async function planOf(
   const cost = await measurePatterns(body.conditions, caller)
   const module = await prepareModule(deps, caller, body, { policyId: asked.id, text: asked.text })
   const compiled = compileBody(body, asked.schema, cost, asked.text, '', module)
-  const { warnings, active } = await tenantWarnings(deps, caller, { id: asked.id, compiled })
-  const plan = { ...asked, compiled: { ...compiled, warnings: [...compiled.warnings, ...warnings] } }
-  if (!compiled.fields.is_active) return { ...plan, measuredAt: null }
-  assertAffordable(caller.tenantId, plan, active.policies)
-  return { ...plan, measuredAt: active.revision }
+  const { names, warnings } = await readSurroundings(deps, caller, compiled)
+  const { active } = await deps.policyCache.load(caller, asked.schema.revision)
+  const version = (asked.current?.version ?? 0) + 1
+  const policy = { ...compiled.fields, id: asked.id, version, compiled: compiled.compiled }
+  const reviewed = await askReview(deps, caller, active, { policy, names })
+  if (compiled.fields.is_active && reviewed.fault) throw policyInvalid([reviewed.fault], asked.text())
+  return {
+    ...asked,
+    compiled: { ...compiled, warnings: [...compiled.warnings, ...reviewed.warnings, ...warnings] },
+    measuredAt: compiled.fields.is_active ? active.revision : null,
+  }
 }
 
 /**
- * Writes a version of a policy. Returns `overtaken` if the tenant's roles or attributes, or this policy, have changed
+ * Writes a version of a policy. Returns `overtaken` if the tenant's roles or attributes, or its policies, have changed
  * since the plan was made.
  */
 export async function writePolicy(
@@ -107,9 +112,8 @@ export async function writePolicy(
   if (current && versionNow !== current.version) return overtaken
   if (revision !== schema.revision && !samePolicySchema(schema, await readPolicySchema(tx, tenantId)))
     return overtaken
-  // Other policies were written after this one was measured, so measure again.
-  if (measuredAt !== null && measuredAt !== revision)
-    assertAffordable(tenantId, plan, (await listActivePolicies(tx, tenantId)).policies)
+  // Other policies can have been written after this one was measured with them.
+  if (measuredAt !== null && measuredAt !== revision) return overtaken
   // A tenant above a lowered limit can still change its policies, or switch them off.
   if (own >= maxPolicies)
     throw new ApiError(409, 'limit_reached', `A tenant can have at most ${maxPolicies} policies.`)
@@ -146,16 +150,3 @@ const managedPart = ({ managed_by, managed_as, is_optional, chosen_active }: Pol
 /** A tenant that turns an optional policy on or off has chosen, until it chooses again. */
 const chosenActive = ({ is_optional, is_active, chosen_active }: PolicyRow, asked: boolean) =>
   is_optional && asked !== is_active ? asked : chosen_active
-
-/** Measures an active policy together with the others. Throws 422. */
-function assertAffordable(
-  tenantId: string,
-  plan: Omit<Plan, 'measuredAt'>,
-  active: readonly ActivePolicy[],
-): void {
-  const { id, compiled, current } = plan
-  const version = (current?.version ?? 0) + 1
-  const policy = { ...compiled.fields, id, version, compiled: compiled.compiled }
-  const fault = budgetFault(tenantId, policy, active)
-  if (fault) throw policyInvalid([fault], plan.text())
-}

@@ -12,7 +12,7 @@ import {
 import { isAbout } from '../evaluation/find-question-object.ts'
 import { findParts, loadQuestions, policiesOf, type QuestionParts } from '../evaluation/load-questions.ts'
 import { queryOf } from '../evaluation/question.ts'
-import { listPermissionsNaming } from '../evaluation/store.ts'
+import { listPermissionsOn } from '../evaluation/store.ts'
 import { answerSearch } from './search.ts'
 import type { ActionSearch } from './search-question.ts'
 
@@ -21,6 +21,9 @@ interface FoundActionSearch {
   parts: QuestionParts
   permissions: readonly string[]
 }
+
+// A search examines no more actions than this.
+const maxPermissions = 20_000
 
 // Stands for the action while none is examined.
 const anyAction = { name: 'application:any' }
@@ -34,7 +37,7 @@ export async function findActionSearch(
 ): Promise<FoundActionSearch> {
   const [parts, permissions] = await Promise.all([
     findParts(read, objects, scope, [{ ...body, action: anyAction }]),
-    listPermissionsNaming(read, scope.tenantId, { actions: [], types: [body.resource.type] }),
+    listPermissionsOn(read, scope.tenantId, body.resource.type, maxPermissions),
   ])
   return { parts, permissions }
 }

@@ -4,13 +4,13 @@ import {
   insertDefinition,
   listDefinitions,
 } from '../../authorization/attributes/store.ts'
+import { listActivePolicies, withCompiled } from '../../authorization/policies/active-store.ts'
 import { budgetFault } from '../../authorization/policies/slice-budget.ts'
 import {
   deleteOldVersions,
   deletePolicy,
   insertPolicy,
   insertVersion,
-  listActivePolicies,
   listManagedPolicies,
   type NewPolicy,
   replacePolicy,
@@ -140,7 +140,7 @@ async function costlyPolicies(
   { written, removed }: ReturnType<typeof planPolicies>,
 ): Promise<Conflict[]> {
   if (written.length === 0) return []
-  const { policies } = await listActivePolicies(tx, tenantId)
+  const { policies } = await withCompiled(await listActivePolicies(tx, tenantId))
   const leaving = new Set([...written.map(({ current }) => current?.id), ...removed.map(({ id }) => id)])
   const active = policies.filter(({ id }) => !leaving.has(id))
   if (active.length === 0) return [] // Together they were measured when the manifest was compiled.

@@ -19,17 +19,17 @@ export interface PoliciesInForce {
 }
 
 /** Gives a tenant's policies at the revision of the auth context; synchronously when they are in memory. */
-export type LoadPolicies = (
+export type LoadPolicies<P extends PoliciesInForce = PoliciesInForce> = (
   scope: { tenantId: string; userId: string },
   revision: number,
-) => PoliciesInForce | Promise<PoliciesInForce>
+) => P | Promise<P>
 
 /** The policies of tenants, in memory. */
-export interface PolicyCache {
-  load: LoadPolicies
+export interface PolicyCache<P extends PoliciesInForce = PoliciesInForce> {
+  load: LoadPolicies<P>
   /**
    * Asks for a tenant's policies among the statements that read the auth context, which saves a round trip: `load` then waits for
-   * the answer. False if some revision is in memory, or is being read.
+   * the answer. False if some revision is in memory that may be the current one, or is being read.
    */
   ask(read: Read, scope: { tenantId: string; userId: string }): boolean
   /** Call it when policies may have changed: the next request asks for the new ones. */

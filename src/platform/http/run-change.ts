@@ -2,6 +2,7 @@ import { actions } from '../../policy-engine/catalogue/actions.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import { inTenant, type Tx } from '../db/transaction.ts'
 import { notFound, unavailable } from '../errors.ts'
+import { createKeyedSemaphore } from '../keyed-semaphore.ts'
 import { Accepted, type GuardedCall } from './approvals.ts'
 import { refreshCaller } from './authenticate.ts'
 import { decide, logWithChange, resourceIn, sentResource } from './decide.ts'
@@ -25,6 +26,9 @@ interface Change {
 }
 
 const maxTries = 5
+
+// Those that were overtaken try again one after the other, so that they do not overtake one another.
+const nextTry = createKeyedSemaphore({ maxConcurrent: 1, maxWaiting: 1_000, maxWaitMs: 20_000 })
 
 /**
  * Loads, decides and changes in one transaction, which also consumes the approval that permits the change. A route with
@@ -62,7 +66,7 @@ async function decideThenChange(deps: PathDeps, request: RequestContext, asked: 
     assertAllowed(permitted)
     return { ...decided, permitted }
   }
-  for (let tries = 0; tries < maxTries; tries++) {
+  const once = async () => {
     let decided = await decideNow()
     if (decided instanceof Accepted) return decided
     if (decided.first && !request.route.secret) return repeated(request, decided.first)
@@ -88,7 +92,10 @@ async function decideThenChange(deps: PathDeps, request: RequestContext, asked: 
       request.isLogged = done.isLogged
       return done.answer
     }
-    const answer = await (route.around ? route.around(act, { input: change.input, loaded, prepared }) : act())
+    return route.around ? route.around(act, { input: change.input, loaded, prepared }) : act()
+  }
+  for (let tries = 0; tries < maxTries; tries++) {
+    const answer = await (tries === 0 ? once() : nextTry(request.caller.tenantId, once))
     if (answer !== overtaken) return answer
   }
   throw unavailable('overloaded', 'Other requests are changing the same object. Try again.', 1)

@@ -1,6 +1,6 @@
 import { isServiceAction } from '../../policy-engine/catalogue/actions.ts'
 import type { Lane } from '../../policy-engine/evaluate/engine.ts'
-import type { DecisionLog, DecisionRecord, PolicyCache } from '../http/policies-in-force.ts'
+import type { DecisionLog, DecisionRecord, PoliciesInForce, PolicyCache } from '../http/policies-in-force.ts'
 import type { Metrics } from './metrics.ts'
 
 /** Wraps an engine, or its lane: times each evaluation, and counts those that threw. */
@@ -37,7 +37,10 @@ export function measureLog(log: DecisionLog, metrics: Metrics): DecisionLog {
 }
 
 /** Wraps the cache: counts whether policies were in memory or had to be read. */
-export function measurePolicies(cache: PolicyCache, metrics: Metrics): PolicyCache {
+export function measurePolicies<P extends PoliciesInForce>(
+  cache: PolicyCache<P>,
+  metrics: Metrics,
+): PolicyCache<P> {
   return {
     ...cache,
     load(scope, revision) {
