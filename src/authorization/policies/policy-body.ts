@@ -2,6 +2,8 @@ import { z } from 'zod'
 import {
   actions as catalogue,
   isPolicyAction,
+  reservedName,
+  reservedResources,
   serviceResources,
 } from '../../policy-engine/catalogue/actions.ts'
 import { policyEffects } from '../../policy-engine/compile/policy-document.ts'
@@ -13,13 +15,17 @@ const actionName = z
   .max(127, 'An action has 127 characters at most.')
   .superRefine((name, context) => {
     if (isPolicyAction(name)) return
-    const [resource = ''] = name.split(':')
-    const message = serviceResources.has(resource)
-      ? `The service has no action "${name}". Its actions on ${resource} are ${verbsOf(resource)}.`
-      : 'An action is resource:verb, resource:* or *, in lower case.'
-    context.addIssue({ code: 'custom', message })
+    context.addIssue({ code: 'custom', message: faultOfAction(name) })
   })
   .meta({ pattern: `^\\*$|${permissionForm.source}` })
+
+function faultOfAction(name: string): string {
+  const [resource = ''] = name.split(':')
+  if (reservedResources.includes(resource)) return reservedName(resource)
+  return serviceResources.has(resource)
+    ? `The service has no action "${name}". Its actions on ${resource} are ${verbsOf(resource)}.`
+    : 'An action is resource:verb, resource:* or *, in lower case.'
+}
 
 const verbsOf = (resource: string) =>
   Object.keys(catalogue)
@@ -33,6 +39,9 @@ export const resourceType = z
     /^[a-z][a-z0-9_.-]{0,62}$/,
     'A resource type has 1 to 63 of a-z, 0-9, _, . and -, and begins with a letter.',
   )
+  .refine((type) => !reservedResources.includes(type), {
+    error: ({ input }) => reservedName(String(input)),
+  })
 
 const moment = z.iso
   .datetime({ offset: true, error: 'Give a time as RFC 3339, such as 2026-11-21T09:30:00Z.' })

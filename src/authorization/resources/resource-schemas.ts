@@ -90,8 +90,8 @@ export function newName(params: Params): ResourceName {
 }
 
 function faultOf({ resource_type: type, resource_id: id }: ResourceName): [string, string] | null {
-  if (!resourceType.safeParse(type).success)
-    return ['resource_type', 'A resource type has 1 to 63 of a-z, 0-9, _, . and -, and begins with a letter.']
+  const wrong = resourceType.safeParse(type).error?.issues[0]
+  if (wrong) return ['resource_type', wrong.message]
   if (serviceResources.has(type))
     return ['resource_type', `${type} is a type of the service. Choose another name.`]
   if (id.length === 0 || id.length > 254 || id.includes('\0') || !id.isWellFormed())

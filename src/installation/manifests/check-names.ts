@@ -1,5 +1,10 @@
 import { wrongAllowedValue } from '../../authorization/attributes/define-attribute.ts'
-import { serviceResources, systemRoles } from '../../policy-engine/catalogue/actions.ts'
+import {
+  reservedName,
+  reservedResources,
+  serviceResources,
+  systemRoles,
+} from '../../policy-engine/catalogue/actions.ts'
 import { builtInAttributes } from '../../policy-engine/catalogue/built-in-attributes.ts'
 import { typeNames } from '../../tenancy/members/check-attributes.ts'
 import { roleNameKey } from '../../tenancy/roles/store.ts'
@@ -30,6 +35,7 @@ const takenBy = (others: readonly AppliedManifest[], has: (document: Manifest) =
 function resourceTypeFaults(manifest: Manifest, others: readonly AppliedManifest[]): Fault[] {
   return Object.keys(manifest.resource_types).flatMap((type) => {
     const path = ['resource_types', type]
+    if (reservedResources.includes(type)) return [fault(path, 'name_taken', reservedName(type))]
     if (serviceResources.has(type))
       return [
         fault(path, 'name_taken', `The service has resources of the type ${type}. Choose another name.`),

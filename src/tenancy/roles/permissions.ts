@@ -1,13 +1,18 @@
 import { z } from 'zod'
-import { actionNames, isPermission } from '../../policy-engine/catalogue/actions.ts'
+import {
+  actionNames,
+  isPermission,
+  reservedName,
+  reservedResources,
+  serviceResources,
+} from '../../policy-engine/catalogue/actions.ts'
 
-const serviceResources = new Set(actionNames.map((name) => name.split(':')[0]))
 const grantable = new Set<string>(actionNames.filter(isPermission))
 const grantableResources = new Set([...grantable].map((name) => name.split(':')[0]))
 
 /** Whether a permission concerns a resource of this service. All others belong to the tenant's applications. */
 export const hasServiceResource = (permission: string): boolean =>
-  serviceResources.has(permission.split(':')[0])
+  serviceResources.has(permission.split(':')[0]!)
 
 /** The form of a permission. */
 export const permissionForm = /^[a-z][a-z0-9_.-]{0,62}:([a-z][a-z0-9_.-]{0,62}|\*)$/
@@ -17,8 +22,9 @@ function faultOf(permission: string): string | null {
   if (!permissionForm.test(permission))
     return 'A permission has the form resource:verb or resource:*, in lower case.'
   if (!hasServiceResource(permission)) return null
-  const [resource, verb] = permission.split(':')
-  const known = verb === '*' ? grantableResources.has(resource!) : grantable.has(permission)
+  const [resource = '', verb] = permission.split(':')
+  if (reservedResources.includes(resource)) return reservedName(resource)
+  const known = verb === '*' ? grantableResources.has(resource) : grantable.has(permission)
   return known ? null : `The service has no permission ${permission}. The role owner lists all permissions.`
 }
 

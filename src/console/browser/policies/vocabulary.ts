@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { actionNames, serviceResources } from '../../../policy-engine/catalogue/actions.ts'
+import { actionNames, reservedResources, serviceResources } from '../../../policy-engine/catalogue/actions.ts'
 import type { DataType } from '../../../policy-engine/compile/conditions.ts'
 import { call } from '../api/client.ts'
 import { readAll, useDepartments, useRoles } from '../members/queries.ts'
@@ -45,7 +45,8 @@ export function useVocabulary(): Vocabulary {
   const roles = useRoles().data?.results ?? []
   const departments = useDepartments().data?.results ?? []
   const types = useApplications().flatMap(({ resource_types }) => resource_types)
-  const resourceTypes = [...serviceResources, ...types.map(({ type }) => type)]
+  const ofService = [...serviceResources].filter((type) => !reservedResources.includes(type))
+  const resourceTypes = [...ofService, ...types.map(({ type }) => type)]
   const ofApplications = types.flatMap(({ actions }) => actions.map(({ name }) => name))
   return {
     attributes: attributes
