@@ -128,6 +128,38 @@ t.test('a faulty item is denied with an error in its context, and the others are
   ])
 })
 
+t.test('a null, or an object without id, borrows nothing of the default but its type', async (t) => {
+  const batch = {
+    subject: customer('alice'),
+    action: read,
+    resource: active,
+    context: { time: '2025-06-27T18:03:00-07:00' },
+    evaluations: [
+      { resource: null },
+      { resource: {} },
+      { resource: { id: null } },
+      { resource: { type: null, id: 'record-1' } },
+      { subject: null },
+      { subject: { type: 'customer' } },
+      { action: null },
+      { action: {} },
+      { context: null },
+      { resource: { id: 'record-1' } },
+    ],
+  }
+  const evaluations = (await ask(admin, batch)).evaluations as Json[]
+  const faults = evaluations.map(({ context }) => context.error?.errors.map(({ field }: Json) => field))
+  const resource = [['resource'], ['resource.id'], ['resource.id'], ['resource.type']]
+  const others = [['subject'], ['subject.id'], ['action'], ['action.name'], ['context']]
+  t.same(faults, [...resource, ...others, undefined])
+  t.match(evaluations[0].context.error, { status: 400, message: 'Give resource as an object.' })
+  t.match(evaluations[8].context.error, { message: /^Give context as an object/ })
+  t.same(
+    evaluations.map(({ decision }) => decision),
+    [...Array(9).fill(false), true],
+  )
+})
+
 t.test('members get answers about themselves, and an error for items about others', async (t) => {
   const owner = await service.signUp()
   const member = await colleague(service, owner)

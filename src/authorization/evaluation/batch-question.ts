@@ -82,19 +82,20 @@ function itemOf(item: unknown, defaults: Defaults): Item {
     return { faults: [{ field: '', code: 'invalid_type', detail: 'Give each question as an object.' }] }
   const parsed = questionSchema.safeParse({
     subject: typed(item.subject, defaults.subject),
-    action: item.action ?? defaults.action,
+    action: item.action === undefined ? defaults.action : item.action,
     resource: typed(item.resource, defaults.resource),
-    context: item.context ?? defaults.context,
+    context: item.context === undefined ? defaults.context : item.context,
   })
   return parsed.success ? { question: parsed.data } : { faults: fieldErrors(parsed.error) }
 }
 
 /**
- * An item's own subject or resource replaces the default as a whole. Only its type can come from the default, as the
- * certification of AuthZEN requires, so that a question never is about an object that its item does not name.
+ * An item's own subject or resource replaces the default as a whole, also a null, which is a fault then. Only a missing
+ * type comes from the default, as the certification of AuthZEN requires, so that a question never is about an object
+ * that its item does not name.
  */
 function typed(own: unknown, usual: Record<string, unknown> | undefined): unknown {
-  if (own === undefined || own === null) return usual
+  if (own === undefined) return usual
   return isObject(own) && own.type === undefined && usual ? { ...own, type: usual.type } : own
 }
 

@@ -16,17 +16,20 @@ import type { KnownSubject } from './store.ts'
 const maxKey = 128
 
 // Not a record of zod: its check of each key costs 3 µs, half a second for the keys of a large batch.
-export const properties = z
-  .custom<Record<string, unknown>>(
-    (value) =>
-      typeof value === 'object' &&
-      value !== null &&
-      !Array.isArray(value) &&
-      Object.keys(value).every((key) => key.length <= maxKey),
-    `Give properties as an object, with keys of ${maxKey} characters at most.`,
-  )
-  .meta({ override: { type: 'object', additionalProperties: true } })
-  .optional()
+const attributesIn = (what: string) =>
+  z
+    .custom<Record<string, unknown>>(
+      (value) =>
+        typeof value === 'object' &&
+        value !== null &&
+        !Array.isArray(value) &&
+        Object.keys(value).every((key) => key.length <= maxKey),
+      `Give ${what} as an object, with keys of ${maxKey} characters at most.`,
+    )
+    .meta({ override: { type: 'object', additionalProperties: true } })
+    .optional()
+export const properties = attributesIn('properties')
+export const questionContext = attributesIn('context')
 export const text = (what: string, max: number) =>
   z
     .string(`Give ${what} as text.`)
@@ -69,7 +72,7 @@ export const questionSchema = z
     subject: entity('subject'),
     action: actionEntity,
     resource: entity('resource'),
-    context: properties,
+    context: questionContext,
   })
   .superRefine((body, context) => checkBytes(body, context))
   .superRefine(checkAction)

@@ -7,6 +7,7 @@ import {
   entity,
   maxBytes,
   properties,
+  questionContext,
   text,
 } from '../evaluation/question.ts'
 
@@ -82,7 +83,7 @@ export const subjectSearch = z
     subject: searched('subject'),
     action: actionEntity,
     resource: entity('resource'),
-    context: properties,
+    context: questionContext,
     page,
   })
   .superRefine(checkSize)
@@ -94,7 +95,7 @@ export const resourceSearch = z
     subject: entity('subject'),
     action: actionEntity,
     resource: searched('resource'),
-    context: properties,
+    context: questionContext,
     page,
   })
   .superRefine(checkSize)
@@ -102,7 +103,7 @@ export const resourceSearch = z
   .meta({ id: 'ResourceSearch' })
 
 export const actionSearch = z
-  .object({ subject: entity('subject'), resource: entity('resource'), context: properties, page })
+  .object({ subject: entity('subject'), resource: entity('resource'), context: questionContext, page })
   .superRefine(checkSize)
   .meta({ id: 'ActionSearch' })
 
