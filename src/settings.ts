@@ -156,6 +156,11 @@ export const settings = {
     'Lifetime of a refresh token, renewed by each use',
   ),
   REFRESH_TOKEN_ABSOLUTE_VALIDITY_SECONDS: setting(seconds, 30 * 86_400, 'Longest lifetime of a session'),
+  REFRESH_TOKEN_SWITCHED_VALIDITY_SECONDS: setting(
+    seconds,
+    12 * 3_600,
+    'Longest lifetime of the tokens of a tenant switch without a refresh token',
+  ),
   REFRESH_TOKEN_ROTATION: setting(
     boolean,
     true,

@@ -98,7 +98,7 @@ export interface Operations {
   'POST /auth/register/': { query: {  }; body: { email: string; password: string; first_name?: string; last_name?: string; invitation_token?: string }; answer: { id: string; email: string } }
   'POST /auth/login/': { query: {  }; body: { email: string; password: string; tenant_id?: string }; answer: TokenPair | OtpRequired }
   'POST /auth/refresh/': { query: {  }; body: { refresh: string }; answer: TokenPair }
-  'POST /auth/switch-tenant/': { query: {  }; body: { tenant_id: string }; answer: TokenPair }
+  'POST /auth/switch-tenant/': { query: {  }; body: { tenant_id: string; refresh?: string }; answer: TokenPair }
   'POST /auth/logout/': { query: {  }; body: undefined; answer: { message: "Logged out" } }
   'POST /invitations/accept/': { query: {  }; body: { token: string; password?: string; first_name?: string; last_name?: string }; answer: { invitation_id: string; tenant: { id: string; name: string; slug: string }; member: Member; access?: string; refresh?: string; otp_required?: true; temporary_token?: string; expires_in?: number; methods?: ("passkey" | "totp" | "email" | "static")[] } }
   'POST /auth/logout-all/': { query: {  }; body: undefined; answer: { message: "Logged out" } }

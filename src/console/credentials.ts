@@ -62,10 +62,10 @@ async function sessionOf(deps: Deps, http: Context, held: HeldRow, mayAct: boole
   if (held.checked_until <= deps.clock())
     await checkAgain(deps, http, { id, familyId, sessionId }, waitsHere(held))
   const acting = mayAct ? held.impersonated_id : null
-  const claims = { tenantId, sessionId, jti: id, subjectType: 'user' } as const
+  const claims = { tenantId, sessionId, familyId, jti: id, subjectType: 'user', byCookie: true } as const
   return acting === null
-    ? { ...claims, userId, familyId, token: 'access' }
-    : { ...claims, userId: acting, familyId: null, token: 'impersonation', impersonatorId: userId }
+    ? { ...claims, userId, token: 'access' }
+    : { ...claims, userId: acting, token: 'impersonation', impersonatorId: userId }
 }
 
 /** Whether a challenge waits to let the session stay in its tenant. */
@@ -96,22 +96,27 @@ const secondFactorDue = (methods: readonly string[]) => {
   return error
 }
 
-/** The members of answers and refusals in which the service hands out tokens. */
+/** The members of answers and refusals in which the service hands out tokens, or accepts a factor. */
 interface Tokens {
   access?: unknown
   refresh?: unknown
   temporary_token?: unknown
   expires_in?: unknown
   methods?: unknown
+  /** A second factor was shown, or an app confirmed by its first code. */
+  verified?: unknown
+  confirmed?: unknown
 }
 
 async function keepTokens(deps: Deps, http: Context, answer: unknown): Promise<unknown> {
   if (typeof answer !== 'object' || answer === null) return answer
   const { access, refresh, temporary_token: temporary, ...rest } = answer as Tokens
+  const showed = rest.verified === true || rest.confirmed === true
   if (typeof access === 'string' && typeof refresh === 'string') {
-    await keepSession(deps, http, await claimsOf(deps.signer, 'access', access, deps.clock()))
+    await keepSession(deps, http, await claimsOf(deps.signer, 'access', access, deps.clock()), showed)
     return { ...rest, authenticated: true }
   }
+  if (showed) await replaceCookie(deps, http)
   if (typeof access === 'string') {
     const { userId, until } = await actingOf(deps, access)
     const held = heldBefore(http)
@@ -147,15 +152,34 @@ export async function keepTokensOfRefusal(deps: Deps, http: Context, error: ApiE
 
 const heldBefore = (http: Context): HeldRow | null => http.state.held ?? null
 
-/** A session that begins gets a cookie of its own, so that no cookie from before it opens it. */
-async function keepSession(deps: Deps, http: Context, { sessionId, familyId }: Claims): Promise<void> {
+/**
+ * A session that begins gets a cookie of its own, and so does one that `showed` a second factor: no copy of a cookie from
+ * before opens it.
+ */
+async function keepSession(
+  deps: Deps,
+  http: Context,
+  { sessionId, familyId }: Claims,
+  showed: boolean,
+): Promise<void> {
   const held = heldBefore(http)
-  const expiresAt = deps.clock() + deps.config.REFRESH_TOKEN_ABSOLUTE_VALIDITY_SECONDS * 1000
+  const expiresAt = endOfSession(deps)
   const holding = { familyId, checkedUntil: nextCheck(deps), pendingId: null, methods: [], expiresAt }
-  if (held?.session_id === sessionId)
+  if (held?.session_id === sessionId && !showed)
     await asSystem(deps.db, reason, (tx) => replaceHeld(tx, held.id, holding))
   else await beginCookie(deps, http, holding)
 }
+
+/** Another cookie for the same session. The one that the request came with ends. */
+async function replaceCookie(deps: Deps, http: Context): Promise<void> {
+  const held = heldBefore(http)
+  if (!held?.family_id) return
+  const { family_id: familyId, checked_until: checkedUntil, pending_id: pendingId, methods } = held
+  await beginCookie(deps, http, { familyId, checkedUntil, pendingId, methods, expiresAt: endOfSession(deps) })
+}
+
+const endOfSession = ({ clock, config }: Deps) =>
+  clock() + config.REFRESH_TOKEN_ABSOLUTE_VALIDITY_SECONDS * 1000
 
 async function keepPending(
   deps: Deps,

@@ -96,7 +96,7 @@ t.test('each second factor completes a sign-in, with a new cookie', async (t) =>
 })
 
 t.test(
-  'the tenant is chosen at the sign-in, and switched under the same cookie, with its second factor',
+  'the tenant is chosen at the sign-in, and switched under the same cookie, or with its second factor under a new one',
   async (t) => {
     const owner = await service.signUp()
     const person = await colleague(service, owner)
@@ -119,6 +119,7 @@ t.test(
       browser.call('POST', '/console/api/auth/switch-tenant/', { tenant_id })
     t.match(await switchTo(own), { status: 200, body: { authenticated: true } })
     t.equal(await tenantIn(), own)
+    t.equal(browser.cookie, cookie)
     await requireMfa(service, owner.tenantId)
     const refused = await switchTo(owner.tenantId)
     t.match(refused, { status: 401, body: { code: 'otp_required', otp_required: true } })
@@ -134,9 +135,38 @@ t.test(
       body: { authenticated: true },
     })
     t.equal(await tenantIn(), owner.tenantId)
-    t.equal(browser.cookie, cookie)
+    t.not(browser.cookie, cookie)
   },
 )
+
+t.test('a second factor sets a new cookie and ends the old one', async (t) => {
+  const person = await service.signUp()
+  const browser = openBrowser(service)
+  await browser.signIn(person)
+  const copies: string[] = []
+  const changes = async (what: string, act: () => Promise<{ status: number }>) => {
+    copies.push(browser.cookie)
+    t.equal((await act()).status, 200, what)
+    t.notOk(copies.includes(browser.cookie), `${what}: a new cookie`)
+    t.match(await browser.call('GET', me), { status: 200 })
+    for (const cookie of copies)
+      t.match(
+        await browser.call('GET', me, undefined, { cookie }),
+        { status: 401, body: { code: 'not_authenticated' } },
+        `${what}: the copies are over`,
+      )
+  }
+  const setUp = await browser.call('POST', '/console/api/auth/otp/totp/setup/')
+  const code = () => codeAt(setUp.body.secret, service.now())
+  await changes('the first code of an app', () =>
+    browser.call('POST', '/console/api/auth/otp/totp/confirm/', { code: code() }),
+  )
+  service.advance(minutes)
+  await changes('a code', () => browser.call('POST', '/console/api/auth/otp/verify/', { code: code() }))
+  const { cookie } = browser
+  const wrong = await browser.call('POST', '/console/api/auth/otp/verify/', { code: '000000' })
+  t.same([wrong.status, browser.cookie], [400, cookie], 'a wrong code changes nothing')
+})
 
 t.test('the session is checked again when an access token would have expired', async (t) => {
   const owner = await service.signUp()

@@ -201,11 +201,8 @@ export async function startService(
       patch: (path, body, more) => call('PATCH', path, { token: client.access, body, ...more }),
       delete: (path, more) => call('DELETE', path, { token: client.access, ...more }),
       async switchTo(tenantId) {
-        Object.assign(
-          client,
-          await succeed(client.post('/api/v1/auth/switch-tenant/', { tenant_id: tenantId })),
-          { tenantId },
-        )
+        const body = { tenant_id: tenantId, refresh: client.refresh }
+        Object.assign(client, await succeed(client.post('/api/v1/auth/switch-tenant/', body)), { tenantId })
       },
     }
     return client

@@ -7,6 +7,7 @@ import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { listMembershipsOf, type Membership } from '../../tenancy/members/store.ts'
 import { type Factors, findFactors } from '../otp/factor-store.ts'
 import { refreshUses } from '../rate-limits/limits.ts'
+import { chainOf } from '../sessions/chain-of.ts'
 import { enterable, isOverIn } from '../sessions/enter-tenant.ts'
 import { type FamilyRow, findFamily, findRecentRotations } from '../sessions/family-store.ts'
 import {
@@ -29,7 +30,8 @@ import {
 } from '../sessions/second-factor.ts'
 import { endSession, findSession, lockSession, type SessionRow, touchSession } from '../sessions/store.ts'
 
-interface Presented {
+/** What a refresh token says. */
+export interface Presented {
   familyId: string
   generation: number
   jti: string
@@ -74,7 +76,8 @@ export async function refresh(deps: Deps, requestInfo: RequestInfo, token: strin
   return issueTokens(deps, outcome, now)
 }
 
-async function readToken({ signer }: Deps, token: string, now: number): Promise<Presented> {
+/** Throws 401 `token_not_valid` for a token that is no refresh token of this service. */
+export async function readToken({ signer }: Deps, token: string, now: number): Promise<Presented> {
   const { fid, gen, jti, sid, sub } = await signer.verify('refresh', token, now)
   return { familyId: fid, generation: gen, jti, sessionId: sid, userId: sub }
 }
@@ -127,18 +130,37 @@ export function entitlement(
   { family, session, standing }: { family: FamilyRow; session: SessionRow; standing: Standing },
 ): Entitled | FactorDue | ApiError {
   const { user_id: userId, tenant_id: tenantId } = family
-  const { id: sessionId, email, acr, amr, auth_time: authTime, expires_at: expiresAt } = session
+  const { id: sessionId, email, auth_time: authTime } = session
+  const { amr, secondFactorAt, endsAt } = chainOf(family, session)
   const found = standing.memberships.find((membership) => membership.tenant_id === tenantId)
   if (found && isOverIn(found, session.created_at)) return sessionRevoked()
   const membership = enterable(found)
   if (membership instanceof ApiError) return membership
   const tenantRequires = membership.requires_mfa
-  const entry = { userId, tenantId, tenantRequires, session: { id: sessionId, acr }, amr, authTime }
+  const entry = {
+    userId,
+    tenantId,
+    tenantRequires,
+    session: { id: sessionId, secondFactorAt, endsAt },
+    amr,
+    authTime,
+  }
   if (!standing.factors) return sessionRevoked()
   const settled = dueFactor(deps, entry, standing.factors)
   if (settled instanceof ApiError || isFactorDue(settled)) return settled
   const { roles } = membership
-  return { sessionId, userId, email, tenantId, roles, acr, amr, authTime, expiresAt, settled }
+  return {
+    sessionId,
+    userId,
+    email,
+    tenantId,
+    roles,
+    amr,
+    authTime,
+    secondFactorAt,
+    expiresAt: endsAt,
+    settled,
+  }
 }
 
 /** Without rotation the live token stays in use. */

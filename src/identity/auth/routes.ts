@@ -88,12 +88,19 @@ export const authRoutes = (deps: Deps): Route[] => [
     tag: 'Sign-in',
     summary: 'Get tokens for another of your tenants',
     description:
-      'Your present tokens remain valid for their own tenant. For the tenant you are in, the new tokens replace them. A session has at most 20 pairs of tokens; the least recently used pair ends.',
-    body: z.object({ tenant_id: bodyId }),
+      'Your present tokens remain valid for their own tenant. Send your newest refresh token along: then the new tokens last as long as those, and for the tenant you are in they replace them. Without it they end after 12 hours. A session has at most 20 pairs of tokens; of those that end first, the least recently used pair ends.',
+    body: z.object({
+      tenant_id: bodyId,
+      refresh: z
+        .string('Give the token as text.')
+        .optional()
+        .meta({ description: 'Your newest refresh token, of the same pair as your access token or later' }),
+    }),
     status: 200,
     answer: tokenPair,
     secret: true,
-    handle: ({ caller, body }) => switchTenant(deps, caller, body.tenant_id),
+    handle: ({ caller, body }) =>
+      switchTenant(deps, caller, { tenantId: body.tenant_id, refresh: body.refresh }),
   }),
   route({
     method: 'POST',

@@ -1,57 +1,105 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
-import { asSystem } from '../../platform/db/transaction.ts'
-import { ApiError, sessionRevoked } from '../../platform/errors.ts'
+import { asSystem, type Tx } from '../../platform/db/transaction.ts'
+import { ApiError, sessionRevoked, tokenNotValid } from '../../platform/errors.ts'
 import { sessionsEnded } from '../../platform/http/authenticate.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { recordEntry } from '../../tenancy/members/store.ts'
+import { chainOf } from '../sessions/chain-of.ts'
 import { enterable, isOverIn } from '../sessions/enter-tenant.ts'
 import { findFamily } from '../sessions/family-store.ts'
-import { addFamily, issueTokens, renewFamily, type TokenPair } from '../sessions/issue-tokens.ts'
-import { checkSecondFactor, isChallenge, otpRequired, signChallenge } from '../sessions/second-factor.ts'
+import {
+  addFamily,
+  type Grant,
+  isShown,
+  issueTokens,
+  renewFamily,
+  type TokenPair,
+} from '../sessions/issue-tokens.ts'
+import {
+  type Challenge,
+  checkSecondFactor,
+  isChallenge,
+  otpRequired,
+  signChallenge,
+} from '../sessions/second-factor.ts'
 import { findSession, lockSession } from '../sessions/store.ts'
-import { readStanding } from './refresh.ts'
+import { type Presented, readStanding, readToken } from './refresh.ts'
+
+interface Switch {
+  tenantId: string
+  /** The live refresh token of the caller's chain. */
+  refresh?: string | undefined
+}
 
 /**
- * New tokens for another tenant under the same session; the old tokens remain valid for their own tenant. For the
- * tenant of the caller's token, the new tokens replace the old ones. 403 `no_active_membership` both for an unknown
- * tenant and for one that the caller does not belong to; 401 `otp_required` with a temporary token if the tenant
- * requires a second factor that this session has not shown.
+ * New tokens for another tenant under the same session; the old tokens remain valid for their own tenant. With the live
+ * refresh token of the caller's chain, the new chain can last as long as that one; for the tenant of the caller's token, the
+ * new tokens then replace the old ones. Without it a new chain ends after REFRESH_TOKEN_SWITCHED_VALIDITY_SECONDS, because an
+ * access token is shown to applications, and a copy of one must not become a session of weeks. 403 `no_active_membership` both for an unknown tenant and for one
+ * that the caller does not belong to; 401 `token_not_valid` for any other refresh token, 401 `otp_required` with a
+ * temporary token if the tenant requires a second factor that the chain has not shown.
  */
-export async function switchTenant(deps: Deps, caller: Caller, tenantId: string): Promise<TokenPair> {
+export async function switchTenant(deps: Deps, caller: Caller, asked: Switch): Promise<TokenPair> {
   const now = deps.clock()
-  const { userId, sessionId, familyId } = caller
-  const outcome = await asSystem(deps.db, 'the target is not the tenant of the request', async (tx) => {
-    const stays = familyId !== null && tenantId === caller.tokenTenantId
-    // One round trip. The lock goes first, so that the chain is read behind it.
-    const [locked, session, { memberships, factors }, family] = await Promise.all([
-      lockSession(tx, { id: sessionId, at: now }),
-      findSession(tx, sessionId, now),
-      readStanding(tx, userId, now),
-      stays ? findFamily(tx, familyId) : null,
-    ])
-    if (!locked || !session || session.over || !factors) return sessionRevoked()
-    const membership = enterable(memberships.find((found) => found.tenant_id === tenantId))
-    if (membership instanceof ApiError) return membership
-    if (isOverIn(membership, session.created_at)) return sessionsEnded()
-    const { email, acr, amr, auth_time: authTime, expires_at: expiresAt } = session
-    const tenantRequires = membership.requires_mfa
-    const entry = { userId, tenantId, tenantRequires, session: { id: sessionId, acr }, amr, authTime }
-    const settled = await checkSecondFactor(deps, tx, entry, factors, now)
-    if (settled instanceof ApiError || isChallenge(settled)) return settled
-    await recordEntry(tx, { tenantId, userId, at: now })
-    await appendAudit(tx, {
-      ...doneBy(caller, now),
-      tenantId,
-      action: 'session:switch',
-      target: { type: 'session', id: sessionId },
-    })
-    const { roles } = membership
-    const entitled = { sessionId, userId, email, tenantId, roles, acr, amr, authTime, expiresAt, settled }
-    const renewed = family && (await renewFamily(deps, tx, family, entitled, now))
-    return renewed ?? addFamily(deps, tx, entitled, now)
-  })
+  const { tenantId, refresh } = asked
+  const presented = refresh === undefined ? null : await readToken(deps, refresh, now)
+  if (presented && presented.familyId !== caller.familyId) throw notOwnToken()
+  const outcome = await asSystem(deps.db, 'the target is not the tenant of the request', (tx) =>
+    enter(deps, tx, caller, { tenantId, presented }, now),
+  )
   if (outcome instanceof ApiError) throw outcome
   if (isChallenge(outcome)) throw otpRequired(await signChallenge(deps, outcome, now))
   return issueTokens(deps, outcome, now)
 }
+
+async function enter(
+  deps: Deps,
+  tx: Tx,
+  caller: Caller,
+  { tenantId, presented }: { tenantId: string; presented: Presented | null },
+  now: number,
+): Promise<Grant | Challenge | ApiError> {
+  const { userId, sessionId, familyId } = caller
+  // One round trip. The lock goes first, so that the chain is read behind it.
+  const [locked, session, { memberships, factors }, family] = await Promise.all([
+    lockSession(tx, { id: sessionId, at: now }),
+    findSession(tx, sessionId, now),
+    readStanding(tx, userId, now),
+    familyId === null ? null : findFamily(tx, familyId),
+  ])
+  if (!locked || !session || session.over || !factors) return sessionRevoked()
+  const lives = family?.session_id === sessionId && family.expires_at > now
+  if (familyId !== null && !lives) return sessionRevoked()
+  if (presented && !(family && isShown(deps, family, presented, now))) return notOwnToken()
+  const membership = enterable(memberships.find((found) => found.tenant_id === tenantId))
+  if (membership instanceof ApiError) return membership
+  if (isOverIn(membership, session.created_at)) return sessionsEnded()
+  const { email, auth_time: authTime } = session
+  const { amr, secondFactorAt, endsAt } = chainOf(family, session)
+  const showsChain = presented !== null || caller.byCookie === true
+  const expiresAt = showsChain ? endsAt : Math.min(endsAt, now + switchedMs(deps))
+  const entry = {
+    userId,
+    tenantId,
+    tenantRequires: membership.requires_mfa,
+    session: { id: sessionId, secondFactorAt, endsAt: expiresAt },
+    amr,
+    authTime,
+  }
+  const settled = await checkSecondFactor(deps, tx, entry, factors, now)
+  if (settled instanceof ApiError || isChallenge(settled)) return settled
+  await recordEntry(tx, { tenantId, userId, at: now })
+  const target = { type: 'session', id: sessionId } as const
+  await appendAudit(tx, { ...doneBy(caller, now), tenantId, action: 'session:switch', target })
+  const { roles } = membership
+  const shown = { amr, authTime, secondFactorAt, expiresAt, settled }
+  const entitled = { sessionId, userId, email, tenantId, roles, ...shown }
+  const renewed = showsChain && family ? await renewFamily(deps, tx, family, entitled, now) : null
+  return renewed ?? addFamily(deps, tx, entitled, now)
+}
+
+const switchedMs = ({ config }: Deps) => config.REFRESH_TOKEN_SWITCHED_VALIDITY_SECONDS * 1000
+
+const notOwnToken = () =>
+  tokenNotValid('`refresh` must be the newest refresh token that came with your access token or after it.')

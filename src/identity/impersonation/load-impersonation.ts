@@ -10,6 +10,8 @@ interface Bearer {
   userId: string
   tenantId: string
   sessionId: string
+  /** The chain of the actor. */
+  familyId: string | null
   impersonatorId: string
 }
 
@@ -26,13 +28,13 @@ const holderOf = (row: AuthContextRow): Holder => ({
 export async function loadImpersonation(
   db: Pick<Databases, 'api'>,
   read: Read,
-  { userId, tenantId, sessionId, impersonatorId }: Bearer,
+  { userId, tenantId, sessionId, familyId, impersonatorId }: Bearer,
   now: number,
 ): Promise<{ member: AuthContextRow; actor: AuthContextRow } | null> {
   const scope = { userId: impersonatorId, tenantId }
   const [member, actor] = await Promise.all([
     findMemberContext(read, { userId, tenantId }),
-    readInTenant(db, scope, (own) => findAuthContext(own, { ...scope, sessionId, now })),
+    readInTenant(db, scope, (own) => findAuthContext(own, { ...scope, sessionId, familyId, now })),
   ])
   if (!member || !actor?.is_active || actor.over || actor.over_here) return null
   if (actor.membership_status !== 'active')

@@ -6,10 +6,11 @@ import { listMembershipsOf, type Membership, recordEntry } from '../../tenancy/m
 import type { DeviceType } from '../otp/channels.ts'
 import { moveShown } from '../otp/factor-store.ts'
 import { enterable, isOverIn } from './enter-tenant.ts'
-import { addFamily, type Grant } from './issue-tokens.ts'
+import { recordFactor } from './family-store.ts'
+import { addFamily, type Entitled, type Grant } from './issue-tokens.ts'
 import { openSession, readSignInHistory } from './open-session.ts'
 import { demandsCountingFactor, settledByFactor } from './second-factor.ts'
-import { completePendingSession, recordFactor } from './store.ts'
+import { completePendingSession, useSession } from './store.ts'
 
 /** The `amr` value of each kind of device (RFC 8176; `email` and `rc` are our own). */
 const method = { passkey: 'pop', totp: 'otp', email: 'email', static: 'rc' } as const
@@ -21,7 +22,7 @@ interface Shown {
 }
 
 /**
- * Applies a second factor that this transaction accepted: raises the session to `aal2` if the factor counts. With a
+ * Applies a second factor that this transaction accepted: raises the chain of the token to `aal2` if the factor counts. With a
  * temporary token it completes the sign-in, once, and returns the grant of its tokens; null, and the temporary token
  * stays valid, if a factor that counts is demanded and this one does not. Checks person, membership and tenant again,
  * since they can have changed after the password. Refusals are thrown, so that the used code is rolled back. As the
@@ -35,11 +36,18 @@ export async function applySecondFactor(
   now: number,
 ): Promise<Grant | null> {
   if (caller.token === 'otp_pending') return completeSignIn(deps, tx, caller, shown, now)
-  const { userId, sessionId } = caller
+  const { userId, sessionId, familyId } = caller
+  if (familyId === null)
+    throw tokenNotValid('This token is of an earlier release. Refresh it, then show your factor.')
   const { type, counts } = shown
-  const updated = await recordFactor(tx, { sessionId, userId, kind: method[type], counts, at: now })
-  if (!updated) throw sessionRevoked()
+  const factor = { familyId, sessionId, userId, kind: method[type], counts, at: now }
+  if (!(await recordFactor(tx, factor))) throw sessionRevoked()
   return null
+}
+
+interface Entering extends Pick<Entitled, 'email' | 'sessionId' | 'amr' | 'secondFactorAt' | 'settled'> {
+  /** The absolute end of the chain; null for that of its session. */
+  endsAt: number | null
 }
 
 async function completeSignIn(deps: Deps, tx: Tx, caller: Caller, shown: Shown, now: number) {
@@ -54,12 +62,16 @@ async function completeSignIn(deps: Deps, tx: Tx, caller: Caller, shown: Shown, 
   if (!shown.counts && demanded) return null
   const pending = await completePendingSession(tx, { id: pendingId, userId, at: now })
   if (!pending) throw tokenNotValid()
-  if (pending.session_id !== null) return enter(deps, tx, caller, membership, pending.session_id, shown, now)
   const factors = new Set([...pending.amr, method[shown.type]])
   const amr = shown.counts ? [...factors, 'mfa'] : [...factors]
   const { email } = auth.user
   const secondFactorAt = shown.counts ? now : null
   const settled = settledByFactor(shown.type)
+  const { session_id: sessionId, chain_ends_at: endsAt } = pending
+  if (sessionId !== null) {
+    const chain = { email, sessionId, amr, secondFactorAt, endsAt, settled }
+    return enter(deps, tx, caller, membership, chain, now)
+  }
   const opening = {
     userId,
     email,
@@ -75,25 +87,21 @@ async function completeSignIn(deps: Deps, tx: Tx, caller: Caller, shown: Shown, 
   return grant
 }
 
-/** Lets a session enter a tenant that demanded a second factor. */
+/** Lets a session enter a tenant that demanded a second factor, with a chain that showed it. */
 async function enter(
   deps: Deps,
   tx: Tx,
-  caller: Caller,
+  { userId, sessionId: pendingId }: Caller,
   membership: Membership,
-  sessionId: string,
-  { type, counts }: Shown,
+  { sessionId, endsAt, ...chain }: Entering,
   now: number,
 ): Promise<Grant> {
-  const { userId, sessionId: pendingId, auth } = caller
-  const session = await recordFactor(tx, { sessionId, userId, kind: method[type], counts, at: now })
+  const session = await useSession(tx, { sessionId, userId, at: now })
   if (!session || isOverIn(membership, session.created_at)) throw tokenNotValid()
   await moveShown(tx, { userId, pendingId, sessionId })
-  const { acr, amr, auth_time: authTime, expires_at: expiresAt } = session
+  const { auth_time: authTime } = session
+  const expiresAt = Math.min(endsAt ?? session.expires_at, session.expires_at)
   const { tenant_id: tenantId, roles } = membership
   await recordEntry(tx, { tenantId, userId, at: now })
-  const { email } = auth.user
-  const settled = settledByFactor(type)
-  const whole = { sessionId, userId, email, tenantId, roles, acr, amr, authTime, expiresAt }
-  return addFamily(deps, tx, { ...whole, settled }, now)
+  return addFamily(deps, tx, { ...chain, sessionId, userId, tenantId, roles, authTime, expiresAt }, now)
 }

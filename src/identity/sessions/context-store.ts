@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { parameterized, secondsOf } from '../../platform/db/parameterized.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { sql } from '../../platform/db/transaction.ts'
+import { nilUuid } from '../../platform/uuid.ts'
 import { systemRoles } from '../../policy-engine/catalogue/actions.ts'
 import { acr } from './store.ts'
 
@@ -43,19 +44,26 @@ export const authContextRow = z.object({
 
 export type AuthContextRow = z.infer<typeof authContextRow>
 
-type BearerKey = { userId: string; sessionId: string; tenantId: string; now: number }
+type BearerKey = {
+  userId: string
+  sessionId: string
+  /** The chain of the token; null for a token of release 0.1. */
+  familyId: string | null
+  tenantId: string
+  now: number
+}
 
-/** Everything that a request needs to know about its bearer, in one query (on a cluster three, sent together): session, person, tenant, membership, roles. */
+/** Everything that a request needs to know about its bearer, in one query (on a cluster three, sent together): session, chain, person, tenant, membership, roles. */
 export function findAuthContext(read: Read, { now, ...bearer }: BearerKey): Promise<AuthContextRow | null> {
-  const values = { ...bearer, seconds: secondsOf(now) }
+  const values = { ...bearer, familyId: bearer.familyId ?? nilUuid, seconds: secondsOf(now) }
   if (read.distributed) return authContextWith(read, bearer, sessionOf(values, overAt(values)))
   return read.maybeOne(authContextStatement(values))
 }
 
-type AtSeconds = Omit<BearerKey, 'now'> & { seconds: string }
+type AtSeconds = Omit<BearerKey, 'now' | 'familyId'> & { familyId: string; seconds: string }
 
 const overAt = ({ seconds }: AtSeconds) =>
-  sql.fragment`ended_at is not null or expires_at <= to_timestamp(${seconds})`
+  sql.fragment`s.ended_at is not null or least(s.expires_at, f.ends_at) <= to_timestamp(${seconds})`
 
 const authContextStatement = parameterized((bearer: AtSeconds) =>
   contextStatement(authContextRow, bearer, { ...persons, session: sessionOf(bearer, overAt(bearer)) }),
@@ -69,17 +77,22 @@ export const findRequesterContext = (
   tx: Read,
   bearer: BearerKey & { storedAt: number },
 ): Promise<AuthContextRow | null> => {
-  const over = sql.fragment`ended_at is not null and (end_reason is distinct from 'logout' or exists (
-    select 1 from users p where p.id = user_id and p.sessions_ended_at >= ${moment(bearer.storedAt)}))`
+  const over = sql.fragment`s.ended_at is not null and (s.end_reason is distinct from 'logout' or exists (
+    select 1 from users p where p.id = s.user_id and p.sessions_ended_at >= ${moment(bearer.storedAt)}))`
   return authContextWith(tx, bearer, sessionOf(bearer, over))
 }
 
+/** A second factor counts for its chain alone. A chain of an earlier release, and no chain, are as the session began. */
 const sessionOf = (
-  { sessionId, userId }: Pick<BearerKey, 'sessionId' | 'userId'>,
+  { sessionId, familyId, userId }: Pick<BearerKey, 'sessionId' | 'familyId' | 'userId'>,
   over: FragmentSqlToken,
 ) => sql.fragment`
-  select acr, amr, auth_time, second_factor_at, created_at as begun_at, ${over} as over
-  from sessions where id = ${sessionId} and user_id = ${userId}`
+  select case when f.amr is null then s.acr when f.second_factor_at is null then 'aal1' else 'aal2' end as acr,
+         coalesce(f.amr, s.amr) as amr, s.auth_time,
+         case when f.amr is null then s.second_factor_at else f.second_factor_at end as second_factor_at,
+         s.created_at as begun_at, ${over} as over
+  from sessions s left join refresh_families f on f.id = ${familyId} and f.session_id = s.id
+  where s.id = ${sessionId} and s.user_id = ${userId}`
 
 /**
  * The same for the bearer of a temporary token. The tenant is reported as active whatever its status: owners can enter

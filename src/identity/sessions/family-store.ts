@@ -1,5 +1,8 @@
 import { z } from 'zod'
+import { idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
+
+const moment = (ms: number) => sql.timestamp(new Date(ms))
 
 interface NewFamily {
   id: string
@@ -7,28 +10,38 @@ interface NewFamily {
   userId: string
   tenantId: string
   jtiHash: Buffer
+  /** The factors that were shown for it, and when a second one was. All times are in ms since 1970. */
+  amr: readonly string[]
+  secondFactorAt: number | null
   at: number
   expiresAt: number
+  /** Its absolute end: no use moves it. */
+  endsAt: number
 }
 
 /** Inserts a chain of refresh tokens with its first token. As the system role. */
 export async function insertFamily(tx: Tx, family: NewFamily): Promise<void> {
-  const at = sql.timestamp(new Date(family.at))
+  const at = moment(family.at)
   tx.later(sql.unsafe`
-    insert into refresh_families (id, session_id, user_id, tenant_id, generation, jti_hash, created_at, rotated_at, expires_at)
+    insert into refresh_families (id, session_id, user_id, tenant_id, generation, jti_hash, amr, second_factor_at,
+                                  created_at, rotated_at, expires_at, ends_at)
     values (${family.id}, ${family.sessionId}, ${family.userId}, ${family.tenantId}, 0, ${sql.binary(family.jtiHash)},
-            ${at}, ${at}, ${sql.timestamp(new Date(family.expiresAt))})`)
+            ${sql.array(family.amr, 'text')}, ${family.secondFactorAt === null ? null : moment(family.secondFactorAt)},
+            ${at}, ${at}, ${moment(family.expiresAt)}, ${moment(family.endsAt)})`)
 }
 
-/** Deletes a session's families except the `kept` most recently used. As the system role. */
-export async function deleteOldestFamilies(
+/**
+ * Deletes a session's chains except `newId` and, of the others, those that can last longest, the most recently used first:
+ * `kept` in all. So chains made with an access token alone cannot crowd out the owner's. As the system role.
+ */
+export async function deleteSurplusFamilies(
   tx: Tx,
-  { sessionId, kept }: { sessionId: string; kept: number },
+  { sessionId, newId, kept }: { sessionId: string; newId: string; kept: number },
 ): Promise<void> {
   tx.later(sql.unsafe`
     delete from refresh_families where id = any(array(
-      select id from refresh_families where session_id = ${sessionId}
-      order by rotated_at desc, id desc offset ${kept}))`)
+      select id from refresh_families where session_id = ${sessionId} and id <> ${newId}
+      order by ends_at desc nulls first, rotated_at desc, id desc offset ${kept - 1}))`)
 }
 
 const familyRow = z.object({
@@ -41,13 +54,17 @@ const familyRow = z.object({
   rotated_at: z.number(),
   expires_at: z.number(),
   ended: z.boolean(),
+  /** The next three are null in a chain of an earlier release, which is as its session. */
+  amr: z.array(z.string()).nullable(),
+  second_factor_at: z.number().nullable(),
+  ends_at: z.number().nullable(),
 })
 
 export type FamilyRow = z.infer<typeof familyRow>
 
 const columns = sql.fragment`
-  id, session_id, user_id, tenant_id, generation, jti_hash, rotated_at, expires_at,
-  ended_at is not null as ended`
+  id, session_id, user_id, tenant_id, generation, jti_hash, rotated_at, least(expires_at, ends_at) as expires_at,
+  ended_at is not null as ended, amr, second_factor_at, ends_at`
 
 /** A chain of refresh tokens, or null. As the system role. */
 export function findFamily(tx: Tx, familyId: string): Promise<FamilyRow | null> {
@@ -88,4 +105,35 @@ export async function rotateFamily(tx: Tx, rotation: Rotation): Promise<void> {
         order by r) || ${sql.timestamp(new Date(at))}
     where id = ${id} and generation = ${generation} and jti_hash = ${sql.binary(jtiHash)}
       and ended_at is null and expires_at > ${sql.timestamp(new Date(at))}`)
+}
+
+interface ShownFactor {
+  familyId: string
+  sessionId: string
+  userId: string
+  /** Its `amr` value. */
+  kind: string
+  /** Whether it raises the chain to `aal2`. */
+  counts: boolean
+  at: number
+}
+
+/** Records a second factor that a chain of a live session showed. False if chain or session are over. As the system role. */
+export async function recordFactor(tx: Tx, factor: ShownFactor): Promise<boolean> {
+  const { familyId, sessionId, userId, kind, counts } = factor
+  const at = moment(factor.at)
+  const before = sql.fragment`coalesce(f.amr, s.amr)`
+  const change = counts
+    ? sql.fragment`second_factor_at = ${at},
+        amr = array_remove(${before}, 'mfa') || case when ${kind}::text = any(${before}) then '{mfa}' else array[${kind}::text, 'mfa'] end`
+    : sql.fragment`amr = case when ${kind}::text = any(${before}) then ${before} else ${before} || ${kind}::text end,
+        second_factor_at = case when f.amr is null then s.second_factor_at else f.second_factor_at end`
+  const recorded = await tx.maybeOne(sql.type(idRow)`
+    with s as (
+      update sessions set last_used_at = ${at}
+      where id = ${sessionId} and user_id = ${userId} and ended_at is null and expires_at > ${at}
+      returning id, amr, second_factor_at)
+    update refresh_families f set ${change}
+    from s where f.id = ${familyId} and f.session_id = s.id and least(f.expires_at, f.ends_at) > ${at} returning f.id`)
+  return recorded !== null
 }

@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import { deleteOldestFamilies, type FamilyRow, insertFamily, rotateFamily } from './family-store.ts'
+import { deleteSurplusFamilies, type FamilyRow, insertFamily, rotateFamily } from './family-store.ts'
 import type { SecondFactorSettled } from './second-factor.ts'
 
 /** The tokens in each answer that logs a person in. */
@@ -19,10 +19,11 @@ export interface Entitled {
   email: string
   tenantId: string
   roles: readonly string[]
-  acr: 'aal1' | 'aal2'
+  /** The factors that were shown for the chain. */
   amr: readonly string[]
-  /** Times are in ms since 1970; `expiresAt` is the session's absolute end. */
+  /** Times are in ms since 1970; `secondFactorAt` is null for `aal1`, and `expiresAt` the absolute end of the chain. */
   authTime: number
+  secondFactorAt: number | null
   expiresAt: number
   settled: SecondFactorSettled
 }
@@ -47,15 +48,18 @@ export async function beginFamily(deps: IssueDeps, tx: Tx, entitled: Entitled, n
   const familyId = timeOrderedId(now)
   const jti = jtiOf(deps, familyId, 0)
   const refreshExpiresAt = refreshExpiry(deps, entitled, now)
-  const { sessionId, userId, tenantId } = entitled
+  const { sessionId, userId, tenantId, amr, secondFactorAt, expiresAt } = entitled
   await insertFamily(tx, {
     id: familyId,
     sessionId,
     userId,
     tenantId,
     jtiHash: hashOf(jti),
+    amr,
+    secondFactorAt,
     at: now,
     expiresAt: refreshExpiresAt,
+    endsAt: expiresAt,
   })
   return { entitled, familyId, generation: 0, jti, issuedAt: now, refreshExpiresAt }
 }
@@ -64,12 +68,13 @@ export async function beginFamily(deps: IssueDeps, tx: Tx, entitled: Entitled, n
 const maxFamilies = 20
 
 /**
- * Begins another chain of a session, in a tenant; deletes the least recently used chains beyond {@link maxFamilies}. The
- * transaction must hold the session's row (see `lockSession`).
+ * Begins another chain of a session, in a tenant; deletes chains beyond {@link maxFamilies}. The transaction must hold the
+ * session's row (see `lockSession`).
  */
 export async function addFamily(deps: IssueDeps, tx: Tx, entitled: Entitled, now: number): Promise<Grant> {
   const grant = await beginFamily(deps, tx, entitled, now)
-  await deleteOldestFamilies(tx, { sessionId: entitled.sessionId, kept: maxFamilies })
+  const { familyId: newId } = grant
+  await deleteSurplusFamilies(tx, { sessionId: entitled.sessionId, newId, kept: maxFamilies })
   return grant
 }
 
@@ -121,6 +126,17 @@ export async function advanceFamily(
 export const isLive = (family: FamilyRow, presented: { generation: number; jti: string }): boolean =>
   family.generation === presented.generation && hashOf(presented.jti).equals(family.jti_hash)
 
+/** Whether the presented token is the live token of its chain, or was until the grace time began. `now` in ms. */
+export const isShown = (
+  { config }: IssueDeps,
+  family: FamilyRow,
+  presented: { generation: number; jti: string },
+  now: number,
+): boolean =>
+  isLive(family, presented) ||
+  (presented.generation === family.generation - 1 &&
+    now - family.rotated_at <= config.REFRESH_TOKEN_REUSE_GRACE_SECONDS * 1000)
+
 /** The live token of a chain again, for a client that lost the answer; null if no key of SECRET_KEYS derives it. */
 export function liveGrant({ sealer }: IssueDeps, family: FamilyRow, entitled: Entitled): Grant | null {
   const candidates = sealer
@@ -151,7 +167,7 @@ export async function issueTokens(
       iat: seconds(now),
       exp: Math.min(seconds(now) + config.ACCESS_TOKEN_VALIDITY_SECONDS, seconds(entitled.expiresAt)),
       auth_time: seconds(entitled.authTime),
-      acr: entitled.acr,
+      acr: acrOf(entitled),
       amr: entitled.amr,
     }),
     signer.sign('refresh', {
@@ -175,12 +191,12 @@ export interface Impersonation {
 const impersonationSeconds = 900
 
 /**
- * Signs the token of an impersonation: the member's claims, in the session of the caller, who is `act` (RFC 8693 §4.1).
+ * Signs the token of an impersonation: the member's claims, in session and chain of the caller, who is `act` (RFC 8693 §4.1).
  * The caller must have passed every check of `impersonate`.
  */
 export async function issueImpersonation(
   { signer }: Pick<IssueDeps, 'signer'>,
-  { userId: actorId, sessionId, tenantId, auth: { session } }: Caller,
+  { userId: actorId, sessionId, familyId, tenantId, auth: { session } }: Caller,
   member: { userId: string; email: string; roles: readonly string[] },
   now: number,
 ): Promise<Impersonation> {
@@ -191,6 +207,7 @@ export async function issueImpersonation(
     user_id: member.userId,
     email: member.email,
     roles: member.roles,
+    ...(familyId !== null && { fid: familyId }),
     jti: timeOrderedId(now),
     iat: seconds(now),
     exp: seconds(now) + impersonationSeconds,
@@ -201,6 +218,10 @@ export async function issueImpersonation(
   })
   return { access, expires_in: impersonationSeconds }
 }
+
+/** The class of a chain: `aal2` from its second factor on. */
+export const acrOf = ({ secondFactorAt }: { secondFactorAt: number | null }) =>
+  secondFactorAt === null ? 'aal1' : 'aal2'
 
 const seconds = (ms: number) => Math.floor(ms / 1000)
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { listing, pageAndCount } from '../../platform/http/lists.ts'
 import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import { countSessionsOf, type ListedSession, listSessionsOf, sessionList } from './store.ts'
@@ -15,7 +16,9 @@ export const sessionSchema = z
     expires_at: timestamp,
     current: z.boolean().meta({ description: 'The session that asks' }),
     tenant_id: z.uuid().meta({ description: 'The tenant in which it began' }),
-    acr: z.enum(['aal1', 'aal2']),
+    acr: z.enum(['aal1', 'aal2']).meta({
+      description: 'For the session that asks, as its tokens are now; for others, as they signed in',
+    }),
     amr: z.array(z.string()),
   })
   .meta({ id: 'Session' })
@@ -28,6 +31,11 @@ export const toJsonSession = (row: ListedSession, current: string) => ({
   current: row.id === current,
 })
 
+function showSession(row: ListedSession, { sessionId, auth: { session } }: Caller) {
+  const shown = toJsonSession(row, sessionId)
+  return shown.current ? { ...shown, acr: session.acr, amr: session.amr } : shown
+}
+
 /** A page of the caller's live sessions, oldest first. */
 export const sessions = (deps: Deps) =>
   listing(deps, {
@@ -37,5 +45,5 @@ export const sessions = (deps: Deps) =>
       const now = deps.clock()
       return pageAndCount(listSessionsOf(read, userId, now, page), countSessionsOf(read, userId, now, page))
     },
-    show: (row, { sessionId }) => toJsonSession(row, sessionId),
+    show: showSession,
   })

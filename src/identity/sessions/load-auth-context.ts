@@ -2,6 +2,7 @@ import type { Config } from '../../config.ts'
 import type { Deps } from '../../deps.ts'
 import type { Read } from '../../platform/db/read.ts'
 import type { AuthContext, LoadAuthContext } from '../../platform/http/caller.ts'
+import type { StoredDeps } from '../../platform/http/stored-call.ts'
 import type { SubjectType } from '../../policy-engine/evaluate/query.ts'
 import { findKeyContext } from '../api-keys/find-key-context.ts'
 import { loadImpersonation } from '../impersonation/load-impersonation.ts'
@@ -61,7 +62,7 @@ const impersonationOf = (context: AuthContext, actor: AuthContextRow): AuthConte
 /** Reads the context of the requester of a stored call. */
 export const requesterLoader =
   ({ clock, config }: Pick<Deps, 'clock' | 'config'>) =>
-  async (read: Read, bearer: { userId: string; sessionId: string; tenantId: string; storedAt: number }) => {
+  async (read: Read, bearer: Parameters<StoredDeps['loadRequester']>[1]) => {
     const row = await findRequesterContext(read, { ...bearer, now: clock() })
     return row && authContextOf(row, config)
   }

@@ -8,7 +8,7 @@ import { type Membership, recordEntry } from '../../tenancy/members/store.ts'
 import { placeOf, recordSignIn } from '../rate-limits/record-sign-in.ts'
 import { findSignInHistory } from '../rate-limits/store.ts'
 import { recordRevoked } from './end-session.ts'
-import { beginFamily, type Grant } from './issue-tokens.ts'
+import { acrOf, beginFamily, type Grant } from './issue-tokens.ts'
 import type { SecondFactorSettled } from './second-factor.ts'
 import { endOldestSessions, insertSession } from './store.ts'
 
@@ -46,14 +46,13 @@ export async function openSession(
   requestInfo: RequestInfo,
   now: number,
 ): Promise<Grant> {
-  const { userId, membership, secondFactorAt } = opening
+  const { userId, membership } = opening
   const sessionId = timeOrderedId(now)
   const tenantId = membership.tenant_id
   const expiresAt = now + deps.config.REFRESH_TOKEN_ABSOLUTE_VALIDITY_SECONDS * 1000
-  const acr = secondFactorAt === null ? 'aal1' : 'aal2'
-  const entitled = { ...opening, sessionId, tenantId, roles: membership.roles, acr, expiresAt } as const
+  const entitled = { ...opening, sessionId, tenantId, roles: membership.roles, expiresAt }
   const { userAgent, ip, requestId } = requestInfo
-  await insertSession(tx, { ...entitled, id: sessionId, at: now, userAgent, ip })
+  await insertSession(tx, { ...entitled, id: sessionId, acr: acrOf(entitled), at: now, userAgent, ip })
   const { email, history } = opening
   if (history.hasMaxSessions) {
     const sessionIds = await endOldestSessions(tx, { userId, kept: maxSessions, at: now })

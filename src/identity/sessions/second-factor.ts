@@ -35,8 +35,8 @@ interface Entry {
   tenantId: string
   /** The tenant setting `require_mfa`. */
   tenantRequires: boolean
-  /** The session that enters; null at a login, to which the demands of the person and the service also apply. */
-  session: { id: string; acr: 'aal1' | 'aal2' } | null
+  /** The session and chain that enter; null at a login, to which the demands of the person and the service also apply. */
+  session: { id: string; secondFactorAt: number | null; endsAt: number } | null
   /** The factors shown so far (RFC 8176). */
   amr: readonly string[]
   /** A young factor was shown, which is enough unless a factor that counts is demanded. */
@@ -86,7 +86,8 @@ export function dueFactor(
   entry: Entry,
   factors: Factors,
 ): SecondFactorSettled | FactorDue | ApiError {
-  if (!config.OTP_ENABLED || entry.session?.acr === 'aal2') return settled
+  const shown = entry.session !== null && entry.session.secondFactorAt !== null
+  if (!config.OTP_ENABLED || shown) return settled
   const enrolled = (factors.totp || factors.passkey) && config.OTP_REQUIRED_WHEN_ENROLLED
   const demandedAtLogin = entry.session === null && (config.OTP_REQUIRED_FOR_LOGIN || enrolled)
   const counting = entry.tenantRequires || demandsAtLogin(config, factors)
@@ -120,6 +121,7 @@ export async function openChallenge(
     authTime,
     at: now,
     expiresAt,
+    chainEndsAt: session?.endsAt ?? null,
   })
   await endOldestPendingSessions(tx, { userId, sessionId, kept: maxPending, at: now })
   return { pendingId, entry, methods }

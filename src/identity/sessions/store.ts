@@ -51,9 +51,9 @@ export async function touchSession(
 const sessionRow = z.object({
   id: z.uuid(),
   tenant_id: z.uuid(),
-  acr,
   amr: z.array(z.string()),
   auth_time: z.number(),
+  second_factor_at: z.number().nullable(),
   created_at: z.number(),
   expires_at: z.number(),
   over: z.boolean(),
@@ -103,38 +103,28 @@ export async function assertNotEnded(tx: Tx, { userId, sessionId, token }: SignI
 /** A session and its person, before any tenant is known. As the system role. */
 export function findSession(tx: Tx, sessionId: string, now: number): Promise<SessionRow | null> {
   return tx.maybeOne(sql.type(sessionRow)`
-    select s.id, s.tenant_id, s.acr, s.amr, s.auth_time, s.created_at, s.expires_at, u.email, u.is_active,
+    select s.id, s.tenant_id, s.amr, s.auth_time, s.second_factor_at, s.created_at, s.expires_at, u.email, u.is_active,
            s.ended_at is not null or s.expires_at <= ${moment(now)} as over
     from sessions s join users u on u.id = s.user_id where s.id = ${sessionId}`)
 }
 
-const raisedRow = z.object({
+const usedRow = z.object({
   id: z.uuid(),
   created_at: z.number(),
-  acr,
-  amr: z.array(z.string()),
   auth_time: z.number(),
   expires_at: z.number(),
 })
 
-/**
- * Records a second factor that a live session showed (`kind` is its `amr` value), and raises the session to `aal2` if
- * the factor `counts`. Returns the updated row, null if the session is over. As the system role.
- */
-export function recordFactor(
+/** Records that a live session was used, and holds its row as {@link lockSession} does; null if it is over. As the system role. */
+export function useSession(
   tx: Tx,
-  factor: { sessionId: string; userId: string; kind: string; counts: boolean; at: number },
-): Promise<z.infer<typeof raisedRow> | null> {
-  const { sessionId, userId, kind, counts } = factor
-  const at = moment(factor.at)
-  const change = counts
-    ? sql.fragment`acr = 'aal2', second_factor_at = ${at},
-        amr = array_remove(amr, 'mfa') || case when ${kind}::text = any(amr) then '{mfa}' else array[${kind}::text, 'mfa'] end`
-    : sql.fragment`amr = case when ${kind}::text = any(amr) then amr else amr || ${kind}::text end`
-  return tx.maybeOne(sql.type(raisedRow)`
-    update sessions set last_used_at = ${at}, ${change}
-    where id = ${sessionId} and user_id = ${userId} and ended_at is null and expires_at > ${at}
-    returning id, created_at, acr, amr, auth_time, expires_at`)
+  { sessionId, userId, at }: { sessionId: string; userId: string; at: number },
+): Promise<z.infer<typeof usedRow> | null> {
+  const now = moment(at)
+  return tx.maybeOne(sql.type(usedRow)`
+    update sessions set last_used_at = ${now}
+    where id = ${sessionId} and user_id = ${userId} and ended_at is null and expires_at > ${now}
+    returning id, created_at, auth_time, expires_at`)
 }
 
 /** Why all of a person's sessions end. */
@@ -246,20 +236,22 @@ interface NewPendingSession {
   tenantId: string
   /** The session that asked to enter the tenant; null at a login, which starts one. */
   sessionId: string | null
-  /** The first factor that was shown (RFC 8176). */
+  /** The factors that were shown (RFC 8176): the first one, or those of the chain that asked. */
   amr: readonly string[]
   authTime: number
   at: number
   expiresAt: number
+  /** The absolute end of the chain that it begins; null for that of its session. */
+  chainEndsAt: number | null
 }
 
 /** Inserts a sign-in that waits for a second factor. As the system role. */
 export async function insertPendingSession(tx: Tx, pending: NewPendingSession): Promise<void> {
   tx.later(sql.unsafe`
-    insert into pending_sessions (id, user_id, tenant_id, session_id, amr, auth_time, created_at, expires_at)
+    insert into pending_sessions (id, user_id, tenant_id, session_id, amr, auth_time, created_at, expires_at, chain_ends_at)
     values (${pending.id}, ${pending.userId}, ${pending.tenantId}, ${pending.sessionId},
             ${sql.array(pending.amr, 'text')}, ${moment(pending.authTime)}, ${moment(pending.at)},
-            ${moment(pending.expiresAt)})`)
+            ${moment(pending.expiresAt)}, ${pending.chainEndsAt === null ? null : moment(pending.chainEndsAt)})`)
 }
 
 const completedRow = z.object({
@@ -267,6 +259,7 @@ const completedRow = z.object({
   session_id: z.uuid().nullable(),
   amr: z.array(z.string()),
   auth_time: z.number(),
+  chain_ends_at: z.number().nullable(),
 })
 
 const activeRow = z.object({ is_active: z.boolean() })
@@ -285,7 +278,7 @@ export async function completePendingSession(
     tx.maybeOne(sql.type(completedRow)`
       update pending_sessions p set ended_at = ${at}
       where p.id = ${pending.id} and p.user_id = ${pending.userId} and p.ended_at is null and p.expires_at > ${at}
-      returning p.tenant_id, p.session_id, p.amr, p.auth_time`),
+      returning p.tenant_id, p.session_id, p.amr, p.auth_time, p.chain_ends_at`),
     tx.maybeOneFirst(sql.type(activeRow)`select is_active from users where id = ${pending.userId}`),
   ])
   return isActive ? completed : null

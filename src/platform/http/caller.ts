@@ -57,13 +57,24 @@ export interface Impersonator extends Actor {
  */
 export type LoadAuthContext = (
   read: Read,
-  bearer: Pick<Caller, 'userId' | 'sessionId' | 'tenantId' | 'token' | 'subjectType' | 'impersonatorId'>,
+  bearer: Pick<
+    Caller,
+    'userId' | 'sessionId' | 'familyId' | 'tenantId' | 'token' | 'subjectType' | 'impersonatorId'
+  >,
 ) => Promise<AuthContext | null>
 
 /** What a token or key says about its bearer, before its session is read. */
 export type Claims = Pick<
   Caller,
-  'userId' | 'sessionId' | 'familyId' | 'tenantId' | 'jti' | 'token' | 'subjectType' | 'impersonatorId'
+  | 'userId'
+  | 'sessionId'
+  | 'familyId'
+  | 'tenantId'
+  | 'jti'
+  | 'token'
+  | 'subjectType'
+  | 'impersonatorId'
+  | 'byCookie'
 >
 
 /** Recognises API keys. */
@@ -89,8 +100,10 @@ export interface Caller {
   impersonatorId?: string
   /** The same member. As a part of the scope it marks each audit row and event. */
   impersonator: { id: string; email: string } | null
-  /** The refresh family that the token was issued with; null when it names none. */
+  /** The chain of refresh tokens (claim `fid`) that the token was issued with; null when it names none. */
   familyId: string | null
+  /** The console's cookie stands for the caller: it counts as the live token of its chain. */
+  byCookie?: true
   token: TokenKind
   jti: string
   auth: AuthContext

@@ -2,7 +2,7 @@ import type { Read } from '../db/read.ts'
 import { readInTenant } from '../db/read.ts'
 import type { Versions } from '../db/version.ts'
 import { assertAlive, assertNotEndedHere, enter } from './authenticate.ts'
-import type { AuthContext, Claims } from './caller.ts'
+import type { AuthContext, Caller, Claims } from './caller.ts'
 import { decideRoute, logDecision } from './decide.ts'
 import { parseText } from './read-body.ts'
 import { parsed } from './receive.ts'
@@ -52,7 +52,7 @@ export interface StoredDeps extends PathDeps {
    */
   loadRequester(
     read: Read,
-    bearer: { userId: string; sessionId: string; tenantId: string; storedAt: number },
+    bearer: Pick<Caller, 'userId' | 'sessionId' | 'familyId' | 'tenantId'> & { storedAt: number },
   ): Promise<AuthContext | null>
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { eventsOf, openDatabase } from '../../helpers/event-log.ts'
 import { deleteMemberships } from '../../helpers/query.ts'
-import { claimsOf } from '../../helpers/service.ts'
+import { type Client, claimsOf } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
 
 const service = await sharedService(t, { workers: false })
@@ -48,47 +48,133 @@ t.test('a switch to the current tenant returns the next tokens of the same famil
   const ada = await service.signUp()
   const { sid, fid } = claimsOf(ada.access)
   const first = ada.refresh
-  for (let n = 0; n < 5; n++) {
+  for (let n = 0; n < 4; n++) {
     service.advance(11_000)
     await ada.switchTo(ada.tenantId)
   }
+  service.advance(11_000)
+  const shown = { tenant_id: ada.tenantId, refresh: ada.refresh }
+  await ada.switchTo(ada.tenantId)
   t.match(await families(sid), [{ id: fid, generation: 5 }], 'one family, renewed each time')
   t.equal((await families(sid)).length, 1)
-  const again = await ada.post('/api/v1/auth/switch-tenant/', { tenant_id: ada.tenantId })
+  const again = await ada.post('/api/v1/auth/switch-tenant/', shown)
   t.equal(claimsOf(again.body.refresh).jti, claimsOf(ada.refresh).jti, 'in parallel: the same successor')
-  const refresh = (token: string) =>
-    service.call('POST', '/api/v1/auth/refresh/', { body: { refresh: token } })
-  t.equal((await refresh(ada.refresh)).status, 200)
-  t.match(
-    await refresh(first),
-    { status: 401, body: { code: 'session_revoked' } },
-    'a replay ends the session',
-  )
+  t.equal((await renew(ada.refresh)).status, 200)
+  t.match(await renew(first), { status: 401, body: { code: 'session_revoked' } }, 'a replay ends the session')
 })
 
-t.test('a session has at most 20 families; the least recently used one ends', async (t) => {
+const hour = 3_600_000
+const switchWith = (client: Client, tenantId: string, refresh?: string) =>
+  client.post('/api/v1/auth/switch-tenant/', { tenant_id: tenantId, ...(refresh && { refresh }) })
+const renew = (refresh: string) => service.call('POST', '/api/v1/auth/refresh/', { body: { refresh } })
+const foundSecond = async (client: Client): Promise<string> =>
+  (await client.post('/api/v1/tenants/', { name: 'Second' })).body.id
+
+t.test('a switch without the refresh token ends after 12 hours, in every tenant', async (t) => {
+  const ada = await service.signUp()
+  const second = await foundSecond(ada)
+  const begun = service.now()
+  let { body: pair } = await switchWith(ada, second)
+  const { body: own } = await switchWith(ada, ada.tenantId)
+  t.not(claimsOf(own.refresh).fid, claimsOf(ada.refresh).fid, 'a chain of its own, also for the own tenant')
+  t.not(claimsOf(own.refresh).jti, claimsOf(ada.refresh).jti)
+  t.equal(claimsOf(pair.refresh).exp * 1000, begun + 12 * hour)
+  service.advance(11 * hour)
+  pair = (await renew(pair.refresh)).body
+  t.equal(claimsOf(pair.refresh).exp * 1000, begun + 12 * hour, 'a refresh does not move its end')
+  service.advance(hour - 60_000)
+  pair = (await renew(pair.refresh)).body
+  t.equal(claimsOf(pair.access).exp * 1000, begun + 12 * hour, 'nor do its access tokens last longer')
+  const child = await service.call('POST', '/api/v1/auth/switch-tenant/', {
+    token: pair.access,
+    body: { tenant_id: second, refresh: pair.refresh },
+  })
+  t.equal(claimsOf(child.body.refresh).exp * 1000, begun + 12 * hour, 'nor a switch that shows its token')
+  service.advance(66_000)
+  for (const { refresh } of [pair, child.body, own])
+    t.match(await renew(refresh), { status: 401, body: { code: 'token_not_valid' } })
+  t.equal((await renew(ada.refresh)).status, 200, "the owner's tokens go on")
+})
+
+t.test('a switch with the refresh token lasts as long as the tokens that it came from', async (t) => {
+  const ada = await service.signUp()
+  const second = await foundSecond(ada)
+  let { body: pair } = await switchWith(ada, second, ada.refresh)
+  for (let day = 0; day < 28; day += 4) {
+    service.advance(4 * 24 * hour)
+    pair = (await renew(pair.refresh)).body
+  }
+  t.equal(claimsOf(pair.access).tenant_id, second)
+})
+
+t.test('only the newest refresh token of the own chain makes a switch last', async (t) => {
+  const ada = await service.signUp()
+  const second = await foundSecond(ada)
+  const other = await service.logIn(ada)
+  const { body: sibling } = await switchWith(ada, second, ada.refresh)
+  const used = ada.refresh
+  Object.assign(ada, (await renew(used)).body)
+  t.equal((await switchWith(ada, second, used)).status, 200, 'within the grace time')
+  service.advance(11_000)
+  const wrong = {
+    'of another session': other.refresh,
+    'of another chain of the session': sibling.refresh,
+    'that was used': used,
+    'that is an access token': ada.access,
+    'that is none': 'no token',
+  }
+  for (const [what, refresh] of Object.entries(wrong))
+    for (const tenantId of [second, ada.tenantId])
+      t.match(
+        await switchWith(ada, tenantId, refresh),
+        { status: 401, body: { code: 'token_not_valid' } },
+        `a token ${what}`,
+      )
+  t.equal((await renew(ada.refresh)).status, 200, 'nothing ended')
+})
+
+t.test(
+  'a switch without the refresh token gives no token of the own chain, not even in the grace time',
+  async (t) => {
+    const ada = await service.signUp()
+    Object.assign(ada, (await renew(ada.refresh)).body)
+    const { body } = await switchWith(ada, ada.tenantId)
+    t.not(claimsOf(body.refresh).jti, claimsOf(ada.refresh).jti)
+    t.equal(claimsOf((await renew(ada.refresh)).body.refresh).gen, 2, 'and it does not advance that chain')
+  },
+)
+
+t.test('an access token begins no chain once its own is over', async (t) => {
+  const ada = await service.signUp()
+  const second = await foundSecond(ada)
+  const { body: copy } = await switchWith(ada, second)
+  for (let n = 0; n < 20; n++) await switchWith(ada, second)
+  const again = await service.call('POST', '/api/v1/auth/switch-tenant/', {
+    token: copy.access,
+    body: { tenant_id: second },
+  })
+  t.match(again, { status: 401, body: { code: 'session_revoked' } })
+})
+
+t.test('a session has at most 20 families; one that ends early makes room for the others', async (t) => {
   const ada = await service.signUp()
   const { sid } = claimsOf(ada.access)
-  const { body: second } = await ada.post('/api/v1/tenants/', { name: 'Second' })
-  const pairs = [{ access: ada.access, refresh: ada.refresh }]
+  const second = await foundSecond(ada)
+  const lasting = [ada.refresh]
+  for (let n = 0; n < 4; n++) lasting.push((await switchWith(ada, second, ada.refresh)).body.refresh)
+  const short: string[] = []
   for (let n = 0; n < 30; n++) {
     service.advance(1_000)
-    const { body } = await ada.post('/api/v1/auth/switch-tenant/', { tenant_id: second.id })
-    pairs.push(body)
+    short.push((await switchWith(ada, second)).body.refresh)
   }
   t.equal((await families(sid)).length, 20)
-  const status = async ({ refresh }: { refresh: string }) =>
-    (await service.call('POST', '/api/v1/auth/refresh/', { body: { refresh } })).status
-  t.same(await Promise.all([0, 10, 11, 30].map((n) => status(pairs[n]!))), [401, 401, 200, 200])
-  t.equal((await ada.get('/api/v1/users/me/')).status, 200, 'the session stays live')
+  const status = async (refresh: string) => (await renew(refresh)).status
+  t.same(await Promise.all([0, 14, 15, 29].map((n) => status(short[n]!))), [401, 401, 200, 200])
+  t.same(new Set(await Promise.all(lasting.map(status))), new Set([200]), 'those that can last longest stay')
   await ada.post('/api/v1/auth/logout/')
   const rows = await families(sid)
-  t.same(
-    [rows.length, rows.filter(({ ended_at }) => ended_at !== null).length],
-    [20, 0],
-    'exactly one row is gone',
-  )
-  t.same(await Promise.all([11, 30].map((n) => status(pairs[n]!))), [401, 401])
+  t.same([rows.length, rows.filter(({ ended_at }) => ended_at !== null).length], [20, 0])
+  t.same(await status(short[29]!), 401)
 })
 
 t.test('a stranger, an unknown tenant and a suspended membership get the same answer', async (t) => {

@@ -64,7 +64,7 @@ t.test('an owner acts as a member, and every trace names both', async (t) => {
   const claims = claimsOf(body.access)
   t.match(claims, { sub: member.id, email: member.email, roles: ['member'], act: { sub: owner.id } })
   t.equal(claims.exp - claims.iat, 900)
-  t.equal(claims.fid, undefined)
+  t.equal(claims.fid, claimsOf(owner.access).fid)
   const mail = await service.mailTo(member.email, 'acted as you')
   t.ok(mail.text.includes(reason) && mail.text.includes(owner.email))
 

@@ -18,7 +18,7 @@ const spareRoles = await made(`${tenant}/roles/`)
 const spareDepartments = await made(`${tenant}/departments/`)
 const member = await ada.get(`${tenant}/members/`)
 const key = await ada.post('/api/v1/users/me/keys/', { name: 'Laptop' })
-let refresh = ada.refresh
+let { refresh } = await service.logIn(ada)
 
 /** The ids of four new objects, one for each run. */
 async function made(path: string): Promise<string[]> {
@@ -54,7 +54,9 @@ const requests: Record<string, () => Promise<unknown>> = {
     const { body } = await service.call('POST', '/api/v1/auth/refresh/', { body: { refresh } })
     refresh = body.refresh
   },
-  'POST switch-tenant': () => ada.post('/api/v1/auth/switch-tenant/', { tenant_id: ada.tenantId }),
+  'POST switch-tenant': () => ada.switchTo(ada.tenantId),
+  'POST switch-tenant, without refresh': () =>
+    ada.post('/api/v1/auth/switch-tenant/', { tenant_id: ada.tenantId }),
   'POST roles': () => ada.post(`${tenant}/roles/`, { name: word() }),
   'POST roles, with Idempotency-Key': () => {
     const headers = { 'idempotency-key': `key-${Math.random()}` }
