@@ -14,7 +14,8 @@ const taken: Record<string, RegExp> = {
   'cookie of the console': /^cookie$/,
   'cookie at the API': /^$/,
   'code of a session': /^(mailed code|recovery code)$/,
-  'POST /api/v1/auth/refresh': /^refresh$/,
+  'POST /api/v1/auth/refresh': /^refresh/,
+  'refresh of a switch': /^refresh$/,
   'POST /api/v1/auth/email/verify/confirm': /^verification$/,
   'POST /api/v1/auth/email/verify/reject': /^verification$/,
   'POST /api/v1/auth/email/undo': /^address undo$/,
@@ -53,7 +54,9 @@ const genuine: [place: string, kind: string][] = [
   ['Bearer of an API route', 'API key'],
   ['Bearer of a sign-in', 'temporary'],
   ['cookie of the console', 'cookie'],
+  ['refresh of a switch', 'refresh'],
   ['POST /api/v1/auth/refresh', 'refresh'],
+  ['POST /api/v1/auth/refresh', 'refresh of another chain'],
   ['code of a session', 'recovery code'],
   ['POST /api/v1/auth/magic-link/confirm', 'magic link'],
   ['POST /api/v1/tenants/leave', 'leave link'],
@@ -82,6 +85,8 @@ function headerPlaces(service: Service, caller: Client): Record<string, Consumer
       }),
     'cookie at the API': (value) =>
       call('GET', me, { headers: { ...fromConsole, cookie: `bailiwick=${printable(value)}` } }),
+    'refresh of a switch': (refresh) =>
+      caller.post('/api/v1/auth/switch-tenant/', { tenant_id: caller.tenantId, refresh }),
     'code of a session': (code) => caller.post('/api/v1/auth/otp/verify/', { code }),
   }
 }

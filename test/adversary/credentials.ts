@@ -48,6 +48,8 @@ export async function collectCredentials(service: Service): Promise<Credentials>
   const { access: impersonation } = await expect(200, beginImpersonation(firm, firm.owner, member))
   const fresh = await service.logIn(caller)
   await expect(200, fresh.post('/api/v1/auth/otp/email/send/')) // its code works in this session only
+  const { refresh: another } = await service.logIn(caller)
+  const chain = await expect(200, post(service, 'switch-tenant', { tenant_id: fresh.tenantId }, fresh.access))
   const [browser, waiting] = [openBrowser(service), openBrowser(service)]
   await browser.signIn(caller)
   await waiting.signIn(enrolled)
@@ -60,6 +62,8 @@ export async function collectCredentials(service: Service): Promise<Credentials>
     secrets: {
       access: fresh.access,
       refresh: fresh.refresh,
+      'refresh of another chain': chain.refresh,
+      'refresh of another session': another,
       impersonation,
       'API key': key,
       'key of a service account': accountKey,

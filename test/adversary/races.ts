@@ -63,6 +63,11 @@ const link =
   }
 const verify = (client: Client, code: string) => () => client.post(`${api}/auth/otp/verify/`, { code })
 
+const oneSuccessor = (answers: Answer[]) => {
+  const ids = new Set(answers.flatMap(({ body }) => (body.refresh ? [claimsOf(body.refresh).jti] : [])))
+  return ids.size === 1 ? null : `${ids.size} successors`
+}
+
 const list: Race[] = [
   {
     what: 'a refresh token has one successor',
@@ -70,9 +75,33 @@ const list: Race[] = [
       const { refresh } = await service.signUp()
       return () => service.call('POST', `${api}/auth/refresh/`, { body: { refresh } })
     },
+    judge: (answers) => oneSuccessor(answers),
+  },
+  {
+    what: 'a refresh token that switches its tenant has one successor',
+    async prepare(service) {
+      const { refresh, access: token, tenantId: tenant_id } = await service.signUp()
+      const switched = { token, body: { tenant_id, refresh } }
+      return (n) =>
+        n % 2
+          ? service.call('POST', `${api}/auth/refresh/`, { body: { refresh } })
+          : service.call('POST', `${api}/auth/switch-tenant/`, switched)
+    },
+    judge: (answers) => oneSuccessor(answers),
+  },
+  {
+    what: 'switches without a refresh token get none of the chain that others refresh',
+    async prepare(service) {
+      const { refresh, access: token, tenantId: tenant_id } = await service.signUp()
+      return (n) =>
+        n % 2
+          ? service.call('POST', `${api}/auth/refresh/`, { body: { refresh } })
+          : service.call('POST', `${api}/auth/switch-tenant/`, { token, body: { tenant_id } })
+    },
     judge: (answers) => {
-      const ids = new Set(answers.flatMap(({ body }) => (body.refresh ? [claimsOf(body.refresh).jti] : [])))
-      return ids.size === 1 ? null : `${ids.size} successors`
+      const chains = answers.map(({ body }) => claimsOf(body.refresh).fid)
+      const isApart = chains.every((fid, n) => (fid === chains[1]) === (n % 2 === 1))
+      return isApart ? null : 'a switch gave a token of the chain of its caller'
     },
   },
   {

@@ -4,6 +4,7 @@ import { attemptLogin, codeAt, codeIn, enrol, longProven, requireMfa } from '../
 import { attemptPasskey, registerPasskey } from '../identity/passkeys/software-passkey.ts'
 import { expect } from '../tenancy/staff.ts'
 import { type Attack, type Tally, unauthorized } from './attack.ts'
+import { copyOfACookie, copyOfAToken } from './copies.ts'
 
 const minute = 60_000
 const api = '/api/v1'
@@ -26,6 +27,8 @@ export const secondFactors: Attack = {
       youngPasskey,
       magicLinkOfAnother,
       codesAfterAReset,
+      copyOfAToken,
+      copyOfACookie,
     ])
       await attempt(tally, service)
   },

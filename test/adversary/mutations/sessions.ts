@@ -157,8 +157,8 @@ export const sessionsMutations: readonly Mutation[] = [
     what: 'a session is not that of the person',
     attacks: ['tokens'],
     file: 'src/identity/sessions/context-store.ts',
-    find: 'from sessions where id = ${bearer.sessionId} and user_id = ${bearer.userId}`',
-    replace: 'from sessions where id = ${bearer.sessionId}`',
+    find: 'where s.id = ${sessionId} and s.user_id = ${userId}`',
+    replace: 'where s.id = ${sessionId}`',
     also: [
       {
         file: 'src/platform/db/migrations/0001-tenants-users-sessions.sql',
@@ -200,8 +200,51 @@ export const sessionsMutations: readonly Mutation[] = [
     file: 'src/identity/auth/switch-tenant.ts',
     find: `if (membership instanceof ApiError) return membership
 `,
-    replace: `if (membership instanceof ApiError) return addFamily(deps, tx, { sessionId, userId, email: session.email, tenantId, roles: [], acr: session.acr, amr: session.amr, authTime: session.auth_time, expiresAt: session.expires_at, settled: {} as never }, now)
+    replace: `if (membership instanceof ApiError) return addFamily(deps, tx, { sessionId, userId, email: session.email, tenantId, roles: [], amr: session.amr, authTime: session.auth_time, secondFactorAt: null, expiresAt: session.expires_at, settled: {} as never }, now)
 `,
+  },
+  {
+    what: 'a switch without the refresh token lasts as long as the session',
+    attacks: ['factors'],
+    file: 'src/identity/auth/switch-tenant.ts',
+    find: 'showsChain ? endsAt : Math.min(endsAt, now + switchedMs(deps))',
+    replace: 'session.expires_at',
+  },
+  {
+    what: 'a switch takes the refresh token of any chain',
+    attacks: ['kinds'],
+    file: 'src/identity/auth/switch-tenant.ts',
+    find: `if (presented && presented.familyId !== caller.familyId) throw notOwnToken()
+`,
+    replace: '',
+    also: [
+      {
+        file: 'src/identity/auth/switch-tenant.ts',
+        find: 'if (presented && !(family && isShown(deps, family, presented, now))) return notOwnToken()\n',
+        replace: '',
+      },
+    ],
+  },
+  {
+    what: 'a switch without the refresh token gets one of its own chain',
+    attacks: ['races'],
+    file: 'src/identity/auth/switch-tenant.ts',
+    find: 'showsChain && family ? await',
+    replace: 'family ? await',
+  },
+  {
+    what: 'a second factor raises every chain of the session',
+    attacks: ['factors'],
+    file: 'src/identity/sessions/family-store.ts',
+    find: 'where f.id = ${familyId} and f.session_id = s.id and least',
+    replace: 'where (f.id = ${familyId} or true) and f.session_id = s.id and least',
+  },
+  {
+    what: 'a second factor leaves the cookie',
+    attacks: ['factors'],
+    file: 'src/console/credentials.ts',
+    find: 'if (showed) await replaceCookie(deps, http)',
+    replace: 'if (showed && !http) await replaceCookie(deps, http)',
   },
   {
     what: 'malformed ids reach the database',
