@@ -68,7 +68,8 @@ export function keepFresh(first: TokenPair) {
     },
     /** From now on in another tenant of the person. */
     async switchTenant(tenantId: string): Promise<void> {
-      pair = await post<TokenPair>('/api/v1/auth/switch-tenant/', { tenant_id: tenantId }, pair.access)
+      const body = { tenant_id: tenantId, refresh: pair.refresh }
+      pair = await post<TokenPair>('/api/v1/auth/switch-tenant/', body, pair.access)
     },
   }
 }

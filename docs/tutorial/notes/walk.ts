@@ -22,8 +22,11 @@ const bob = await person('bob')
 // #region tenant
 const looms = await ada.client.call('POST /tenants/', { body: { name: 'Looms' } })
 const path = { id: looms.id }
-const switchTo = async ({ client, credentials }: typeof ada) =>
-  credentials.replace(await client.call('POST /auth/switch-tenant/', { body: { tenant_id: looms.id } }))
+const switchTo = async ({ client, credentials }: typeof ada) => {
+  const { refresh } = credentials.pair
+  const body = { tenant_id: looms.id, refresh }
+  await credentials.replace(await client.call('POST /auth/switch-tenant/', { body }))
+}
 
 await switchTo(ada)
 const permissions = ['note:list', 'note:create']
