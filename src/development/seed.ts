@@ -1,11 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Deps } from '../deps.ts'
-import {
-  findCredentials,
-  insertUser,
-  insertVerifiedUsers,
-  markEmailVerified,
-} from '../identity/users/store.ts'
+import { markProven } from '../identity/users/proven-address-store.ts'
+import { findCredentials, insertUser, insertVerifiedUsers } from '../identity/users/store.ts'
 import { asSystem, inTenant, type Tx } from '../platform/db/transaction.ts'
 import { appendEvent } from '../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../platform/outbox/time-ordered-id.ts'
@@ -156,7 +152,7 @@ async function insertPerson(
     return true
   })
   if (!created) return null
-  await asSystem(db, 'demo accounts need no mail', (tx) => markEmailVerified(tx, { id, email, at }))
+  await asSystem(db, 'demo accounts need no mail', (tx) => markProven(tx, { id, email, at }))
   return id
 }
 

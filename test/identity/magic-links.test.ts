@@ -146,7 +146,7 @@ t.test('a link to an address that was never verified verifies it and clears what
   t.match(await attemptLogin(service, squatter), { status: 401, body: { code: 'invalid_credentials' } })
   t.match(await attemptPasskey(service, authenticator), { status: 400 })
   t.equal((await squatter.get('/api/v1/users/me/')).status, 401)
-  t.match(await service.mailTo(squatter.email, 'no password'), { text: /reset it/ })
+  t.match(await service.mailTo(squatter.email, 'starts anew'), { text: /reset it/ })
   t.equal((await open(await askFor(squatter))).status, 200)
 })
 

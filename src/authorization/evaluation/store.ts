@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isProven } from '../../identity/users/proven-address-store.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { permissionRow } from '../../platform/db/row-schemas.ts'
 import { sql } from '../../platform/db/transaction.ts'
@@ -34,7 +35,7 @@ export interface KnownSubject {
 }
 
 const subjectColumns = (tenantId: string) => sql.fragment`
-  m.kind, coalesce(m.user_id, m.id) as subject_id, m.email, u.email_verified_at is not null as email_verified,
+  m.kind, coalesce(m.user_id, m.id) as subject_id, m.email, ${isProven} as email_verified,
   m.id as membership_id, case when u.is_active is false then 'suspended' else m.status end as status,
   m.department_id, m.manager_id, m.attributes, m.joined_at,
   coalesce(array_agg(r.name order by r.created_at, r.id) filter (where r.id is not null), '{}') as roles,
@@ -69,7 +70,7 @@ export async function findSubjects(
     left join roles r on r.tenant_id = ${tenantId} and r.id = mr.role_id
     where m.tenant_id = ${tenantId}
       and (m.user_id = any(${sql.array(people.filter(isUuid), 'uuid')})
-           or (m.email = any(${sql.array(people, 'text')}) and u.email_verified_at is not null)
+           or (m.email = any(${sql.array(people, 'text')}) and ${isProven})
            or (m.id = any(${sql.array(accounts, 'uuid')}) and m.kind = 'service_account'))
     group by m.tenant_id, m.id, m.user_id, u.id`)
   return rows.map(known)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isProven } from '../../identity/users/proven-address-store.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { sql } from '../../platform/db/transaction.ts'
 import { nilUuid } from '../../platform/uuid.ts'
@@ -44,7 +45,7 @@ export async function listMembersAsSubjects(
 ): Promise<KnownSubject[]> {
   const id = kind === 'user' ? sql.fragment`m.user_id` : sql.fragment`m.id`
   const rows = await read.any(sql.type(memberRow)`
-    select ${id} as subject_id, m.email, u.email_verified_at is not null as email_verified, m.id as membership_id,
+    select ${id} as subject_id, m.email, ${isProven} as email_verified, m.id as membership_id,
            case when u.is_active is false then 'suspended' else m.status end as status, m.department_id, m.manager_id,
            m.attributes, m.joined_at,
            array(select role_id from membership_roles mr

@@ -6,8 +6,9 @@ import { makeOwner } from '../../tenancy/members/make-owner.ts'
 import { createPersonalTenant, createTenantWithOwner } from '../../tenancy/tenants/create-tenant.ts'
 import { findTenant, type NamedTenant } from '../../tenancy/tenants/store.ts'
 import { recordVerified } from '../email-verification/record-verified.ts'
+import { markProven } from '../users/proven-address-store.ts'
 import { recordRegistered } from '../users/record-registered.ts'
-import { insertUser, markEmailVerified } from '../users/store.ts'
+import { insertUser } from '../users/store.ts'
 import type { Admin, AdminDeps } from './create-admin.ts'
 
 interface Ownership {
@@ -39,7 +40,7 @@ export async function grantOwnership(
     if (passwordHash !== undefined) {
       const { id, email } = person
       await recordRegistered(tx, { person, tenantId, bySystem: true, requestInfo, at })
-      await markEmailVerified(tx, { id, email, at })
+      await markProven(tx, { id, email, at })
       await recordVerified(tx, { userId: id, email, tenantId, bySystem: true, requestInfo, at })
     }
     const tenant = await findTenant(tx, tenantId, person.id)

@@ -4,12 +4,9 @@ import { ApiError } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { endAllTokens } from '../../platform/links/link-store.ts'
 import { finishPasswordChange } from '../auth/finish-password-change.ts'
-import { recordVerified } from '../email-verification/record-verified.ts'
 import { accountKey } from '../rate-limits/limits.ts'
 import { clearAttempts } from '../rate-limits/store.ts'
-import { dropHeldMailbox } from '../users/address-store.ts'
-import { clearUnproven } from '../users/clear-unproven.ts'
-import { resetPassword } from '../users/store.ts'
+import { proveByMailbox } from '../users/prove-by-mailbox.ts'
 import type { AdminDeps } from './create-admin.ts'
 
 interface Secured {
@@ -35,15 +32,18 @@ export async function secureAccount(
   const { id: userId, email, firstName } = person
   const common = { tenantId, bySystem: true, requestInfo, at }
   await asSystem(deps.db, 'the password of an account that was never verified is replaced', async (tx) => {
-    const reset = await resetPassword(tx, { id: userId, email, passwordHash, at })
+    const proof = await proveByMailbox(tx, {
+      ...common,
+      id: userId,
+      email,
+      passwordHash,
+      keepsPassword: false,
+    })
     // If it was verified meanwhile, the account has an owner.
-    if (!reset?.verified_now) throw changed()
+    if (!proof?.isFirst) throw changed()
     await clearAttempts(tx, accountKey(email))
-    await clearUnproven(tx, userId, at)
     // Otherwise an earlier address could take the account back.
     await endAllTokens(tx, userId, at)
-    await dropHeldMailbox(tx, userId)
-    await recordVerified(tx, { ...common, userId, email })
     const target = { type: 'user', id: userId }
     await appendAudit(tx, { tenantId, actor: null, requestInfo, action: 'password:reset', target, at })
     await finishPasswordChange(deps, tx, { ...common, userId, email, firstName, keepSession: null })

@@ -16,8 +16,9 @@ import type { MemberRow } from '../../tenancy/members/store.ts'
 import { recordVerified } from '../email-verification/record-verified.ts'
 import { enterable } from '../sessions/enter-tenant.ts'
 import { type Choice, passwordShown, signIn } from '../sessions/sign-in.ts'
+import { markProven } from '../users/proven-address-store.ts'
 import { recordRegistered } from '../users/record-registered.ts'
-import { findCredentials, findUser, insertUser, markEmailVerified } from '../users/store.ts'
+import { findCredentials, findUser, insertUser } from '../users/store.ts'
 import { tenantWords } from './context-words.ts'
 import { invalidCredentials } from './login.ts'
 import { refuseWeakPassword } from './password-policy.ts'
@@ -112,6 +113,6 @@ export async function verifyByInvitation(
   { tenant_id: tenantId, email }: Offer,
   { id, requestInfo, at }: { id: string; requestInfo: RequestInfo; at: number },
 ): Promise<void> {
-  if (!(await markEmailVerified(tx, { id, email, at }))) return
+  if (!(await markProven(tx, { id, email, at }))) return
   await recordVerified(tx, { userId: id, email, tenantId, requestInfo, at })
 }

@@ -4,22 +4,21 @@ import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { deadLink, findLink, type PresentedLink, spendLink } from '../../platform/links/one-time-link.ts'
 import { findPerson, listMembershipsOf } from '../../tenancy/members/store.ts'
-import { recordVerified } from '../email-verification/record-verified.ts'
 import { accountKey } from '../rate-limits/limits.ts'
 import { clearAttempts } from '../rate-limits/store.ts'
 import { holdBackMailedCodes } from '../users/address-store.ts'
-import { clearUnproven } from '../users/clear-unproven.ts'
-import { resetPassword } from '../users/store.ts'
+import { proveByMailbox, withoutPlace } from '../users/prove-by-mailbox.ts'
 import { tenantWords } from './context-words.ts'
+import { createFreshTenant } from './create-own-tenant.ts'
 import { finishPasswordChange } from './finish-password-change.ts'
 import { refuseWeakPassword } from './password-policy.ts'
 
 const dayMs = 86_400_000
 
 /**
- * Sets a new password with a mailed token, once: ends all sessions, verifies the address and lifts its lock. It does
- * not log the person in, because a second factor stays due, and a code to the same mailbox is not enough. An account
- * that never had a verified address loses its earlier factors and known sign-in places. 400 `token_expired` for a token
+ * Sets a new password with a mailed token, once: ends all sessions, proves the address and lifts its lock. It does
+ * not log the person in, because a second factor stays due, and a code to the same mailbox is not enough. If the address
+ * was not proven yet, the account starts anew ({@link proveByMailbox}), with a fresh tenant. 400 `token_expired` for a token
  * that is only too old, else `token_invalid`; 400 on `password` for a weak password, which leaves the token usable.
  */
 export async function confirmPasswordReset(
@@ -40,9 +39,10 @@ export async function confirmPasswordReset(
   )
   refuseWeakPassword(deps, 'password', body.password, { ...person, tenants: tenantWords(memberships) })
   const passwordHash = await deps.passwords.hash(body.password)
-  await asSystem(deps.db, 'the holder of the link is not logged in', (tx) =>
+  const { isFirst } = await asSystem(deps.db, 'the holder of the link is not logged in', (tx) =>
     useLink(deps, tx, link, { ...person, passwordHash }, requestInfo),
   )
+  if (isFirst) await createFreshTenant(deps, person, requestInfo)
   return { message: 'Password changed' }
 }
 
@@ -52,21 +52,19 @@ async function useLink(
   link: PresentedLink,
   person: { id: string; email: string; firstName: string; passwordHash: string },
   requestInfo: RequestInfo,
-): Promise<void> {
+): Promise<{ isFirst: boolean }> {
   const { tenantId, at } = link
   const { id: userId, email, firstName } = person
   await spendLink(tx, link)
-  const reset = await resetPassword(tx, { ...person, at })
-  if (!reset) throw deadLink()
+  const proof = await proveByMailbox(tx, { ...person, keepsPassword: false, tenantId, requestInfo, at })
+  if (!proof) throw deadLink()
+  const { isFirst } = proof
   await clearAttempts(tx, accountKey(email))
-  // Another person could have registered this address and set up factors before its owner arrived.
-  if (reset.never_verified) await clearUnproven(tx, userId, at)
-  else await holdBackMailedCodes(tx, { id: userId, until: at + dayMs, at })
-  if (reset.verified_now) await recordVerified(tx, { userId, email, tenantId, requestInfo, at })
+  if (!isFirst) await holdBackMailedCodes(tx, { id: userId, until: at + dayMs, at })
   await appendAudit(tx, {
     tenantId,
     actor: { id: userId, email },
-    requestInfo,
+    requestInfo: isFirst ? withoutPlace(requestInfo) : requestInfo,
     action: 'password:reset',
     target: { type: 'user', id: userId },
     at,
@@ -77,7 +75,9 @@ async function useLink(
     firstName,
     tenantId,
     keepSession: null,
+    ...(isFirst && { firstProof: { hasPassword: true } }),
     requestInfo,
     at,
   })
+  return proof
 }

@@ -4,6 +4,7 @@ import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { accountLinks, endTokensOf } from '../../platform/links/link-store.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { listMembershipsOf } from '../../tenancy/members/store.ts'
 import { endSessions } from '../sessions/end-session.ts'
 
 interface PasswordChange {
@@ -14,8 +15,8 @@ interface PasswordChange {
   tenantId: string
   /** The session that does not end. */
   keepSession: string | null
-  /** The account has no password now. */
-  cleared?: boolean
+  /** The mailbox alone proved the address first, so the account starts anew. */
+  firstProof?: { hasPassword: boolean }
   /** An operator set the password, so the events have no actor. */
   bySystem?: boolean
   requestInfo: RequestInfo
@@ -31,7 +32,7 @@ export async function finishPasswordChange(
   tx: Tx,
   changed: PasswordChange,
 ): Promise<void> {
-  const { userId, email, firstName, tenantId, keepSession, bySystem, cleared, requestInfo, at } = changed
+  const { userId, email, firstName, tenantId, keepSession, bySystem, firstProof, requestInfo, at } = changed
   const { requestId } = requestInfo
   const actorId = bySystem ? null : userId
   await endTokensOf(tx, { userId, purposes: accountLinks, at })
@@ -53,6 +54,17 @@ export async function finishPasswordChange(
     requestId,
     at,
   })
-  const template = cleared ? 'password_cleared' : 'password_changed'
-  await sendMail(tx, deps.sealer, { tenantId, to: email, template, variables: { firstName }, requestId, at })
+  const mail = { tenantId, to: email, requestId, at }
+  if (firstProof) {
+    const variables = { firstName, ...firstProof, ...(await namesOfTenants(tx, userId)) }
+    await sendMail(tx, deps.sealer, { ...mail, template: 'account_cleared', variables })
+  } else await sendMail(tx, deps.sealer, { ...mail, template: 'password_changed', variables: { firstName } })
+}
+
+/** So many tenants a mail names. */
+const maxNamed = 20
+
+async function namesOfTenants(tx: Tx, userId: string): Promise<{ tenants: string[]; others: number }> {
+  const names = (await listMembershipsOf(tx, userId)).map(({ tenant_name }) => tenant_name)
+  return { tenants: names.slice(0, maxNamed), others: Math.max(0, names.length - maxNamed) }
 }

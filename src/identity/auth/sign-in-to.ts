@@ -10,7 +10,7 @@ class NoTenant extends Error {}
 
 /**
  * Signs a person in, by the first factor that they have just shown, to the tenant they name, else to the one they
- * entered last. A person without a tenant gets one of their own first. Refuses with 403 for a tenant that they cannot
+ * entered last. A person without a tenant that this can be gets one of their own first. Refuses with 403 for a tenant that they cannot
  * enter.
  */
 export async function signInTo(
@@ -31,17 +31,18 @@ export async function signInTo(
     })
   } catch (error) {
     if (!(error instanceof NoTenant)) throw error
-    await createOwnTenant(deps, person, requestInfo)
-    return enter((memberships) => enterable(lastEntered(memberships)))
+    const own = await createOwnTenant(deps, person, requestInfo)
+    return enter((memberships) => enterable(memberships.find((found) => found.tenant_id === own)))
   }
 }
 
 /**
  * The membership for a login without a tenant: of the active memberships, the most recently entered in an active
- * tenant (the oldest, if none was entered), else one in a closed tenant that the person owns. Undefined if there is none.
+ * tenant (the oldest, if none was entered), else one in a closed tenant that the person owns. Never one from before the
+ * first proof of the address, unless the person has chosen it since. Undefined if there is none.
  */
 function lastEntered(memberships: readonly Membership[]): Membership | undefined {
-  const active = memberships.filter((membership) => membership.membership_status === 'active')
+  const active = memberships.filter((found) => found.membership_status === 'active' && !found.only_by_choice)
   return (
     active.find((membership) => membership.tenant_status === 'active') ??
     active.find((membership) => membership.is_owner)

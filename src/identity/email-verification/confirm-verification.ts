@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { deadLink, findLink, spendLink } from '../../platform/links/one-time-link.ts'
-import { markEmailVerified } from '../users/store.ts'
+import { markProven } from '../users/proven-address-store.ts'
 import { recordVerified } from './record-verified.ts'
 
 /**
@@ -19,7 +19,7 @@ export function confirmVerification(
     const link = await findLink(tx, { purpose: 'email_verification', token, at })
     await spendLink(tx, link)
     const { userId, tenantId, email } = link
-    if (!(await markEmailVerified(tx, { id: userId, email, at }))) throw deadLink()
+    if (!(await markProven(tx, { id: userId, email, at }))) throw deadLink()
     await recordVerified(tx, { userId, email, tenantId, requestInfo, at })
   })
 }

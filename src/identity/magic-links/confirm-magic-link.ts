@@ -5,15 +5,15 @@ import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { deadLink, findLink, type PresentedLink, spendLink } from '../../platform/links/one-time-link.ts'
+import { createFreshTenant } from '../auth/create-own-tenant.ts'
 import { finishPasswordChange } from '../auth/finish-password-change.ts'
 import { recordLoginFailed } from '../auth/record-login-failed.ts'
 import { signInTo } from '../auth/sign-in-to.ts'
-import { recordVerified } from '../email-verification/record-verified.ts'
 import type { TokenPair } from '../sessions/issue-tokens.ts'
 import type { OtpRequired } from '../sessions/second-factor.ts'
 import type { FirstFactor } from '../sessions/sign-in.ts'
-import { clearUnproven } from '../users/clear-unproven.ts'
-import { findUser, lockActive, lockUser, proveAddress } from '../users/store.ts'
+import { proveByMailbox, withoutPlace } from '../users/prove-by-mailbox.ts'
+import { findUser, lockActive, lockUser } from '../users/store.ts'
 import { assertMagicLinksOn, noncesOf } from './request-magic-link.ts'
 
 interface Confirmed {
@@ -26,8 +26,8 @@ const reason = 'the holder of the link is not logged in'
 /**
  * Logs a person in with a mailed link, once, to the tenant that was asked for, else to the one they entered last. The
  * session is `aal1`, and a second factor is asked for as after a password, except that a code to the same mailbox is
- * none. The link verifies the address; if it was never verified, everything set up before is cleared, the password
- * included. 400 `token_invalid`, also for a wrong nonce, which uses the link up; 400 `token_expired`; 403.
+ * none. The link proves the address; if it was not proven yet, the account starts anew ({@link proveByMailbox}), with a
+ * fresh tenant and without a password. 400 `token_invalid`, also for a wrong nonce, which uses the link up; 400 `token_expired`; 403.
  */
 export async function confirmMagicLink(
   deps: Deps,
@@ -50,6 +50,7 @@ export async function confirmMagicLink(
   if (!used) throw deadLink()
   const { id, email, first_name: firstName, last_name: lastName } = user
   const person = { id, email, firstName, lastName }
+  if (used.isFirst) await createFreshTenant(deps, person, requestInfo)
   const outcome = await signInTo(deps, person, link.targetId ?? undefined, linkShown(person), requestInfo)
   if (outcome === null) throw deadLink()
   if (outcome instanceof ApiError) throw outcome
@@ -68,41 +69,56 @@ const linkShown = (person: { id: string; email: string }): FirstFactor => ({
 
 interface Use {
   right: boolean
-  /** A hash that no password has, for an account whose address was never verified. */
+  /** A hash that no password has, for an account whose address is not proven yet. */
   unusable: string | null
   requestInfo: RequestInfo
 }
 
-/** Uses the link up; false, and it stays used, if its nonce was wrong. */
+/** Uses the link up; null, and it stays used, if its nonce was wrong. */
 async function useLink(
   deps: Deps,
   tx: Tx,
   link: PresentedLink,
   { right, unusable, requestInfo }: Use,
-): Promise<boolean> {
+): Promise<{ isFirst: boolean } | null> {
   const { userId, tenantId, email, at } = link
   const locked = await lockUser(tx, userId)
   await spendLink(tx, link)
   if (locked?.email !== email) throw deadLink()
   if (!right) {
     await recordLoginFailed(tx, { userId, requestId: requestInfo.requestId, at })
-    return false
+    return null
   }
-  const proved = await proveAddress(tx, { id: userId, passwordHash: unusable, at })
-  if (proved.verified_now) await recordVerified(tx, { userId, email, tenantId, requestInfo, at })
-  if (proved.never_verified) {
-    // Another person could have registered this address and set up factors before its owner arrived.
-    await clearUnproven(tx, userId, at)
-    const person = { userId, email, firstName: locked.first_name, tenantId }
-    await finishPasswordChange(deps, tx, { ...person, keepSession: null, cleared: true, requestInfo, at })
+  const proof = await proveByMailbox(tx, {
+    id: userId,
+    email,
+    passwordHash: unusable,
+    keepsPassword: true,
+    tenantId,
+    requestInfo,
+    at,
+  })
+  if (!proof || (proof.isFirst && unusable === null)) throw deadLink() // the address changed meanwhile
+  const { isFirst } = proof
+  if (isFirst) {
+    const changed = {
+      userId,
+      email,
+      firstName: locked.first_name,
+      tenantId,
+      keepSession: null,
+      requestInfo,
+      at,
+    }
+    await finishPasswordChange(deps, tx, { ...changed, firstProof: { hasPassword: false } })
   }
   await appendAudit(tx, {
     tenantId,
     actor: { id: userId, email },
-    requestInfo,
+    requestInfo: isFirst ? withoutPlace(requestInfo) : requestInfo,
     action: 'magic_link:confirm',
     target: { type: 'user', id: userId },
     at,
   })
-  return true
+  return proof
 }

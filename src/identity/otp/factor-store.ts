@@ -6,11 +6,14 @@ import {
   deleteAllPasskeys,
   deletePasskey,
   deleteYoungPasskeys,
+  isYoung,
   lockPasskeys,
   movePasskeysShown,
   provePasskeys,
   recordPasskeyShown,
+  type Young,
 } from '../passkeys/factor-store.ts'
+import { isProven } from '../users/proven-address-store.ts'
 import { deviceTypes } from './channels.ts'
 
 const couldRow = z.object({ could: z.boolean() })
@@ -47,7 +50,7 @@ const factorsStatement = parameterized(({ userId, seconds }: Record<'userId' | '
   const counts = sql.fragment`(d.counts_from is null or d.counts_from <= ${now})`
   return sql.type(factorsRow)`
     select d.*, p.*, (select count(*) from otp_recovery_codes where user_id = u.id) as recovery_codes,
-           u.email_verified_at is not null or coalesce(u.codes_until > ${now}, false) as address_proven,
+           ${isProven} or coalesce(u.codes_until > ${now}, false) as address_proven,
            coalesce(u.mailed_codes_count_from <= ${now}, true) as mailed_codes_count
     from users u
     cross join lateral (
@@ -99,8 +102,8 @@ export function couldMail(
   return tx.oneFirst(sql.type(couldRow)`
     select date_joined <= ${moment(since)}
        and (coalesce(codes_until > ${moment(at)}, false)
-            or email_verified_at is not null and coalesce(address_since, date_joined) <= ${moment(since)}) as could
-    from users where id = ${userId}`)
+            or ${isProven} and coalesce(address_since, date_joined) <= ${moment(since)}) as could
+    from users u where u.id = ${userId}`)
 }
 
 /** Records the sign-in that showed a young factor. As the system role. */
@@ -150,13 +153,11 @@ export type Removed = z.infer<typeof removedRow>
 
 const removedPasskeys = (ids: readonly string[]): Removed[] => ids.map((id) => ({ id, type: 'passkey' }))
 
-/** Deletes a person's young factors with their codes; returns them. As the system role. */
-export async function deleteYoungDevices(
-  tx: Tx,
-  young: { userId: string; at: number },
-): Promise<readonly Removed[]> {
+/** Deletes a person's young factors and those made since `since`, with their codes; returns them. As the system role. */
+export async function deleteYoungDevices(tx: Tx, young: Young): Promise<readonly Removed[]> {
   const devices = await tx.any(sql.type(removedRow)`
-    delete from otp_devices where user_id = ${young.userId} and counts_from > ${moment(young.at)} returning id, type`)
+    delete from otp_devices
+    where user_id = ${young.userId} and type <> 'email' and ${isYoung(young)} returning id, type`)
   return [...devices, ...removedPasskeys(await deleteYoungPasskeys(tx, young))]
 }
 

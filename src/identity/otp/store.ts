@@ -3,6 +3,7 @@ import { defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { countRow, idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { isProven } from '../users/proven-address-store.ts'
 import { deviceTypes } from './channels.ts'
 
 const moment = (ms: number) => sql.timestamp(new Date(ms))
@@ -35,7 +36,7 @@ const columns = sql.fragment`
 
 /** The e-mail device is listed only while the person's address is verified. */
 const listed = sql.fragment`
-  (d.type <> 'email' or exists (select 1 from users u where u.id = d.user_id and u.email_verified_at is not null))`
+  (d.type <> 'email' or exists (select 1 from users u where u.id = d.user_id and ${isProven}))`
 
 /** Devices are listed oldest first. */
 export const deviceList = defineList({

@@ -4,7 +4,7 @@ import type { Tx } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { recordVerified } from '../email-verification/record-verified.ts'
-import { markEmailVerified } from '../users/store.ts'
+import { markProven } from '../users/proven-address-store.ts'
 import { acceptCode, compareCode, type ShownFactor } from './accept-code.ts'
 import { admitCode } from './admit-attempt.ts'
 import {
@@ -77,6 +77,6 @@ async function recordUse(
       requestId: requestInfo.requestId,
       at,
     })
-  if (shown.type === 'email' && (await markEmailVerified(tx, { id: userId, email, at })))
+  if (shown.type === 'email' && (await markProven(tx, { id: userId, email, at })))
     await recordVerified(tx, { userId, email, tenantId, requestInfo, decisionId, at })
 }

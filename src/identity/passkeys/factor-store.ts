@@ -22,13 +22,23 @@ export function deleteAllPasskeys(tx: Tx, userId: string): Promise<readonly stri
   return tx.anyFirst(sql.type(idRow)`delete from passkeys where user_id = ${userId} returning id`)
 }
 
-/** Deletes a person's young passkeys; returns their ids. As the system role. */
-export function deleteYoungPasskeys(
-  tx: Tx,
-  { userId, at }: { userId: string; at: number },
-): Promise<readonly string[]> {
+/** Young factors of a person, and with `since` all that were made since then. */
+export interface Young {
+  userId: string
+  since?: number
+  at: number
+}
+
+/** The condition of {@link Young}, on a table of factors. */
+export const isYoung = ({ since, at }: Young) =>
+  since === undefined
+    ? sql.fragment`counts_from > ${moment(at)}`
+    : sql.fragment`(counts_from > ${moment(at)} or created_at >= ${moment(since)})`
+
+/** Deletes a person's {@link Young} passkeys; returns their ids. As the system role. */
+export function deleteYoungPasskeys(tx: Tx, young: Young): Promise<readonly string[]> {
   return tx.anyFirst(sql.type(idRow)`
-    delete from passkeys where user_id = ${userId} and counts_from > ${moment(at)} returning id`)
+    delete from passkeys where user_id = ${young.userId} and ${isYoung(young)} returning id`)
 }
 
 /** Records the sign-in that showed a young passkey. As the system role. */

@@ -5,6 +5,7 @@ import type { Read } from '../../platform/db/read.ts'
 import { sql } from '../../platform/db/transaction.ts'
 import { nilUuid } from '../../platform/uuid.ts'
 import { systemRoles } from '../../policy-engine/catalogue/actions.ts'
+import { isProven } from '../users/proven-address-store.ts'
 import { acr } from './store.ts'
 
 const moment = (ms: number) => sql.timestamp(new Date(ms))
@@ -215,7 +216,7 @@ async function readContextOfCluster<Row extends z.ZodObject>(
 const sessionColumns = sql.fragment`s.acr, s.amr, s.auth_time, s.second_factor_at, s.over`
 
 const personColumns = ({ userId }: Member, { hasFactor }: ContextParts) => sql.fragment`
-  u.id as user_id, u.email, u.first_name, u.last_name, u.email_verified_at is not null as email_verified,
+  u.id as user_id, u.email, u.first_name, u.last_name, ${isProven} as email_verified,
   u.is_active, u.date_joined, u.version as user_version, ${hasFactor(userId)} as mfa_enabled`
 
 const tenantColumns = sql.fragment`

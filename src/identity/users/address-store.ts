@@ -5,6 +5,7 @@ import type { Read } from '../../platform/db/read.ts'
 import { sql, sqlState, type Tx } from '../../platform/db/transaction.ts'
 import { unavailable } from '../../platform/errors.ts'
 import { makeEmailDevice } from '../otp/email-device-store.ts'
+import { isProven, rememberFormerAddress } from './proven-address-store.ts'
 
 const addressSinceRow = z.object({ address_since: z.number() })
 
@@ -28,9 +29,9 @@ export type Mailbox = z.infer<typeof mailboxRow>
 export async function findMailbox(tx: Read, userId: string, at: number): Promise<Mailbox> {
   const found = await tx.maybeOne(sql.type(mailboxRow)`
     select case when codes_until > ${moment(at)} then codes_email else email end as address,
-           email_verified_at is not null or coalesce(codes_until > ${moment(at)}, false) as proven,
+           ${isProven} or coalesce(codes_until > ${moment(at)}, false) as proven,
            mailed_codes_count_from as codes_count_from
-    from users where id = ${userId}`)
+    from users u where u.id = ${userId}`)
   if (!found) throw new Error('The person whose mailbox is needed does not exist')
   return found
 }
@@ -58,6 +59,7 @@ export function recordAddressChange(
   const held = sql.fragment`coalesce(codes_until > ${moment(at)}, false)`
   const proven = fromVerifiedAt !== null
   lockOnCluster(tx, id)
+  if (fromVerifiedAt !== null) rememberFormerAddress(tx, { id, email: from, provenAt: fromVerifiedAt })
   return tx.oneFirst(sql.type(addressSinceRow)`
     update users set address_since = greatest(${moment(at)}, (address_since at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC'),
       previous_email = case when ${proven} then ${from} else coalesce(previous_email, ${from}) end,
@@ -97,7 +99,7 @@ export function findUnproven(
            exists (select 1 from link_tokens l
                    where l.user_id = u.id and l.purpose = 'email_undo' and l.email = u.previous_email
                      and l.expires_at > ${moment(at)}) as can_undo
-    from users u where id = ${id} and email = ${email} and email_verified_at is null`)
+    from users u where id = ${id} and email = ${email} and not ${isProven}`)
 }
 
 /** Times are in ms since 1970. */

@@ -13,7 +13,7 @@ import { clearAttempts } from '../rate-limits/store.ts'
 import { deletePerson, insertErasure, lockUser } from './store.ts'
 
 /** A person whose row and tenants are locked until the transaction ends. */
-interface LockedPerson {
+export interface LockedPerson {
   id: string
   email: string
   memberships: readonly MembershipToEnd[]

@@ -125,52 +125,6 @@ export async function replacePassword(
   return replaced !== null
 }
 
-const proofRow = z.object({ verified_now: z.boolean(), never_verified: z.boolean() })
-
-/**
- * Sets a password without the old one, after a token was sent to this address, and marks the address as verified; null
- * if the person has another address by now or is inactive. As the system role.
- */
-export async function resetPassword(
-  tx: Tx,
-  user: { id: string; email: string; passwordHash: string; at: number },
-): Promise<z.infer<typeof proofRow> | null> {
-  lockOnCluster(tx, user.id)
-  const reset = await tx.maybeOne(sql.type(proofRow)`
-    with before as (
-      select id, email_verified_at, previous_verified_at from users
-      where id = ${user.id} and email = ${user.email} and is_active ${rowLock(tx, 'update')})
-    update users u set password_hash = ${user.passwordHash},
-      email_verified_at = coalesce(u.email_verified_at, ${sql.timestamp(new Date(user.at))}), version = version + 1
-    from before where u.id = before.id
-    returning before.email_verified_at is null as verified_now,
-      before.email_verified_at is null and before.previous_verified_at is null as never_verified`)
-  if (reset?.verified_now) makeEmailDevice(tx, user.id, user.at)
-  return reset
-}
-
-/**
- * Marks a person's address as verified. Only if no address of theirs ever was, replaces the password by `passwordHash`,
- * which is null for a person who verified the address before. As the system role.
- */
-export async function proveAddress(
-  tx: Tx,
-  user: { id: string; passwordHash: string | null; at: number },
-): Promise<z.infer<typeof proofRow>> {
-  lockOnCluster(tx, user.id)
-  const proof = await tx.one(sql.type(proofRow)`
-    with before as (
-      select id, email_verified_at is null as unverified, previous_verified_at is null as never_before
-      from users where id = ${user.id} ${rowLock(tx, 'update')})
-    update users u set email_verified_at = coalesce(u.email_verified_at, ${sql.timestamp(new Date(user.at))}),
-      password_hash = case when unverified and never_before then coalesce(${user.passwordHash}, password_hash) else password_hash end,
-      version = version + 1
-    from before where u.id = before.id
-    returning before.unverified as verified_now, before.unverified and before.never_before as never_verified`)
-  if (proof.verified_now) makeEmailDevice(tx, user.id, user.at)
-  return proof
-}
-
 /** The person who has an address, or null. As the system role. */
 export function findUserByEmail(tx: Tx, email: string): Promise<UserRow | null> {
   return tx.maybeOne(sql.type(userRow)`select ${columns} from users u where u.email = ${email}`)
@@ -272,19 +226,6 @@ export async function updatePerson(
 export function isUserAmong(tx: Tx, userId: string, versions: Versions): Promise<boolean> {
   return tx.exists(sql.unsafe`
     select 1 from users u where u.id = ${userId} and ${versionAmong(sql.fragment`u.version`, versions)}`)
-}
-
-/** Marks an address as verified, if it is still the person's; false if it is not, or was verified already. */
-export async function markEmailVerified(
-  tx: Tx,
-  user: { id: string; email: string; at: number },
-): Promise<boolean> {
-  lockOnCluster(tx, user.id)
-  const marked = await tx.maybeOne(sql.type(idRow)`
-    update users set email_verified_at = ${sql.timestamp(new Date(user.at))}, version = version + 1
-    where id = ${user.id} and email = ${user.email} and email_verified_at is null returning id`)
-  if (marked) makeEmailDevice(tx, user.id, user.at)
-  return marked !== null
 }
 
 /** Deletes a person with their memberships, sessions, factors, links and sign-in places. As the system role. */

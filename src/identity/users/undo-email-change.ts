@@ -12,12 +12,15 @@ import { deleteYoungDevices } from '../otp/factor-store.ts'
 import { recordRemoved } from '../otp/record-device.ts'
 import { endSessions } from '../sessions/end-session.ts'
 import { restoreAddress } from './address-store.ts'
-import { logErased } from './erase-person.ts'
+import { endMembershipsSince } from './end-memberships-since.ts'
+import { lockPersonWithTenants, logErased } from './erase-person.ts'
+import { forgetProofsSince } from './proven-address-store.ts'
 import { evictUnproven } from './release-address.ts'
 
 /**
- * Undoes a change of address, once, for the person who reads the old mailbox. The account gets the old address back, as
- * verified; its sessions end, and its young factors and the links of later changes are deleted. If another account has
+ * Undoes a change of address, once, for the person who reads the old mailbox, also after the new address was proven. The
+ * account gets the old address back, as proven. What came after the change goes: memberships, factors, sessions, links of
+ * later changes; and all keys, and young factors. A tenant that would lose its last owner is archived. If another account has
  * the old address without having proved it, that account loses it ({@link evictUnproven}). 400 `token_invalid` if the
  * other account has proved it or the token is wrong, `token_expired` if the token is only too old.
  */
@@ -25,14 +28,18 @@ export async function undoEmailChange(deps: Deps, requestInfo: RequestInfo, toke
   const at = deps.clock()
   const released = await asSystem(deps.db, 'the holder of the link need not be logged in', async (tx) => {
     const link = await findLink(tx, { purpose: 'email_undo', token, at })
-    const { userId: id, email, tenantId } = link
+    const { userId: id, email, tenantId, madeAt: since } = link
+    const person = await lockPersonWithTenants(tx, id)
+    if (!person) throw deadLink()
     await spendLink(tx, link)
     const evicted = await evictUnproven(tx, deps, { email, exceptId: id, requestInfo, at })
     const restored = await restoreAddress(tx, { id, email, verifiedAt: at, at })
     if (!restored) throw deadLink()
     const { first_name: firstName, last_name: lastName, replaced, changed } = restored
+    forgetProofsSince(tx, { id, since })
     await endLinksSince(tx, link)
-    await removeYoungFactors(tx, link, requestInfo)
+    await removeFactorsSince(tx, link, requestInfo)
+    const archived = await endMembershipsSince(tx, person, { since, requestInfo, at })
     revokeKeysOf(tx, { userId: id, at })
     const common = { tenantId, requestId: requestInfo.requestId, at }
     await endSessions(tx, { ...common, userId: id, exceptId: null, reason: 'undone' })
@@ -49,7 +56,8 @@ export async function undoEmailChange(deps: Deps, requestInfo: RequestInfo, toke
       changes: changesBetween({ email: replaced }, { email }),
       at,
     })
-    const variables = { firstName, email }
+    const tenants = archived.map(({ name, slug }) => ({ name, slug }))
+    const variables = { firstName, email, newEmail: replaced, tenants }
     const mail = { to: replaced, template: 'email_change_undone', variables } as const
     await sendMail(tx, deps.sealer, { ...common, ...mail })
     return evicted
@@ -65,8 +73,12 @@ async function endLinksSince(tx: Tx, link: PresentedLink): Promise<void> {
   await endTokens(tx, { purpose: 'password_reset', userId, targetId: null, at })
 }
 
-async function removeYoungFactors(tx: Tx, { userId, tenantId, at }: PresentedLink, requestInfo: RequestInfo) {
-  const removed = await deleteYoungDevices(tx, { userId, at })
+async function removeFactorsSince(
+  tx: Tx,
+  { userId, tenantId, madeAt: since, at }: PresentedLink,
+  requestInfo: RequestInfo,
+) {
+  const removed = await deleteYoungDevices(tx, { userId, since, at })
   await recordRemoved(
     tx,
     userId,

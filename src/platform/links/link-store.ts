@@ -32,6 +32,7 @@ const unusedRow = z.object({
   tenant_id: z.uuid(),
   target_id: z.uuid().nullable(),
   email: z.string(),
+  created_at: z.number(),
   expired: z.boolean(),
 })
 
@@ -41,7 +42,7 @@ export function findUnusedToken(
   token: { hash: Buffer; purpose: LinkPurpose; at: number },
 ): Promise<z.infer<typeof unusedRow> | null> {
   return tx.maybeOne(sql.type(unusedRow)`
-    select id, user_id, tenant_id, target_id, email, expires_at <= ${moment(token.at)} as expired from link_tokens
+    select id, user_id, tenant_id, target_id, email, created_at, expires_at <= ${moment(token.at)} as expired from link_tokens
     where token_hash = ${sql.binary(token.hash)} and purpose = ${token.purpose} and used_at is null`)
 }
 

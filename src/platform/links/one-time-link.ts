@@ -52,6 +52,8 @@ export interface PresentedLink {
   tenantId: string
   email: string
   targetId: string | null
+  /** When it was made, in ms since 1970. */
+  madeAt: number
   at: number
 }
 
@@ -66,8 +68,8 @@ export async function findLink(
   const found = await findUnusedToken(tx, { hash: hashOneTimeToken(token), purpose, at })
   if (!found) throw deadLink()
   if (found.expired) throw expiredLink()
-  const { id, user_id: userId, tenant_id: tenantId, target_id: targetId, email } = found
-  return { id, purpose, userId, tenantId, email, targetId, at }
+  const { id, user_id: userId, tenant_id: tenantId, target_id: targetId, email, created_at: madeAt } = found
+  return { id, purpose, userId, tenantId, email, targetId, madeAt, at }
 }
 
 /**

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { addressTemplates } from './address-templates.ts'
 import { approvalOutcomes as outcomes } from './approval-outcomes.ts'
 import { message, name } from './free-text.ts'
 import { keyTemplates } from './key-templates.ts'
@@ -69,13 +70,6 @@ export const templates = {
       'If it was not you, you do not need to do anything. Do not forward this mail.',
     ]),
   ),
-  password_cleared: template({ firstName: name }, ({ firstName }) =>
-    letter('Your account has no password', [
-      hello(firstName),
-      'You confirmed this address by a link to log in. Someone else could have created the account before, so its password, second factors and sessions were removed.',
-      'To log in with a password, reset it.',
-    ]),
-  ),
   password_reset: template({ link: z.url(), firstName: name }, ({ link, firstName }) =>
     letter('Reset your password', [
       hello(firstName),
@@ -89,39 +83,6 @@ export const templates = {
       hello(firstName),
       'The password of your account was changed, and your other sessions were ended.',
       'If it was not you, reset the password at once. That ends all sessions, also those of an intruder.',
-    ]),
-  ),
-  email_changed: template(
-    { firstName: name, newEmail: z.string(), undo: z.url().optional() },
-    ({ firstName, newEmail, undo }) =>
-      letter('Your e-mail address was changed', [
-        hello(firstName),
-        `The address of your account is now ${newEmail}. Links that were sent to this address no longer work.`,
-        ...(undo
-          ? [
-              'For 24 hours, sign-in codes still come to this address.',
-              'If it was not you, open this link to undo the change. It works for 72 hours and ends all sessions:',
-              { link: undo },
-              'Then reset your password, because someone else may know it.',
-            ]
-          : [
-              'If it was not you, contact the operator of this service at once. You can no longer reset your password with this address.',
-            ]),
-      ]),
-  ),
-  email_change_rejected: template({ firstName: name, email: z.string() }, ({ firstName, email }) =>
-    letter('Your new e-mail address was rejected', [
-      hello(firstName),
-      `The address of your account was changed to ${email}. A reader of that mailbox answered that they did not ask for it, so your account has this address again. All sessions were ended.`,
-      'If you mistyped the new address, log in and change it again.',
-      'If you did not change it, reset your password: someone else may know it.',
-    ]),
-  ),
-  email_change_undone: template({ firstName: name, email: z.string() }, ({ firstName, email }) =>
-    letter('The change of your e-mail address was undone', [
-      hello(firstName),
-      `The address of your account is ${email} again. A reader of that mailbox undid the change. All sessions were ended.`,
-      'If it was not you, contact the operator of this service at once.',
     ]),
   ),
   new_sign_in: template({ ip: z.string(), device: z.string(), at: z.string() }, ({ ip, device, at }) =>
@@ -178,6 +139,7 @@ export const templates = {
       'If it was not you, reset your password and remove the passkeys that you do not know.',
     ]),
   ),
+  ...addressTemplates,
   ...keyTemplates,
   approval_requested: template(
     {

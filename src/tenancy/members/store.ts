@@ -207,6 +207,8 @@ const membershipRow = z.object({
   is_owner: z.boolean(),
   requires_mfa: z.boolean(),
   sessions_ended_at: z.number().nullable(),
+  /** From before the first proof of the address, and not entered since: a login enters it only if it names the tenant. */
+  only_by_choice: z.boolean(),
   roles: z.array(z.string()),
 })
 
@@ -221,9 +223,11 @@ export function listMembershipsOf(tx: Read, userId: string): Promise<readonly Me
   return tx.any(sql.type(membershipRow)`
     select t.id as tenant_id, t.name as tenant_name, t.slug as tenant_slug, t.status as tenant_status, m.membership_id,
            m.status as membership_status, m.sessions_ended_at, m.roles, m.is_owner,
-           coalesce((t.settings ->> 'require_mfa')::boolean, false) as requires_mfa
+           coalesce((t.settings ->> 'require_mfa')::boolean, false) as requires_mfa,
+           u.first_proof_at is not null and m.last_entered_at is null as only_by_choice
     from memberships_of(${userId}) m
     join tenants t on t.id = m.tenant_id and t.deleted_at is null
+    join users u on u.id = ${userId}
     order by m.last_entered_at desc nulls last, m.joined_at, m.membership_id`)
 }
 
@@ -252,6 +256,12 @@ export async function recordEntry(
   tx.later(sql.unsafe`
     update memberships set last_entered_at = ${sql.timestamp(new Date(at))}
     where tenant_id = ${tenantId} and user_id = ${userId}`)
+}
+
+/** Forgets which tenants a person entered, at the first proof of their address: another person entered them. As the system role. */
+export function forgetEntries(tx: Tx, userId: string): void {
+  tx.later(sql.unsafe`
+    update memberships set last_entered_at = null where user_id = ${userId} and last_entered_at is not null`)
 }
 
 const requiringTenant = z.object({ name: z.string(), domains: z.array(z.string()) })
@@ -298,6 +308,7 @@ const membershipToEnd = z.object({
   slug: z.string(),
   is_deleted: z.boolean(),
   membership_id: z.uuid(),
+  joined_at: z.number(),
   is_owner: z.boolean(),
   has_others: z.boolean(),
   has_other_owner: z.boolean(),
@@ -313,7 +324,7 @@ export function listMembershipsToEnd(tx: Tx, userId: string): Promise<readonly M
     where mr.tenant_id = m.tenant_id and mr.membership_id = m.id and r.is_system and r.name = 'owner')`
   return tx.any(sql.type(membershipToEnd)`
     select t.id as tenant_id, t.name, t.slug, t.deleted_at is not null as is_deleted, mine.id as membership_id,
-           mine.is_owner, others.n > 0 as has_others, others.owners > 0 as has_other_owner
+           mine.joined_at, mine.is_owner, others.n > 0 as has_others, others.owners > 0 as has_other_owner
     from (select m.*, ${isOwner} as is_owner from memberships m where m.user_id = ${userId}) mine
     join tenants t on t.id = mine.tenant_id
     cross join lateral (

@@ -302,7 +302,7 @@ t.test(
         [ada.id],
       )
       t.match(rows, [{ email: isTaken ? /@released\.invalid$/ : ada.email, email_verified_at: null }])
-      if (!isTaken) t.ok(rows[0].previous_verified_at, 'a reset by mail keeps the factors of the account')
+      if (!isTaken) t.ok(rows[0].previous_verified_at, 'a further rejection does not delete the account')
     }
   },
 )

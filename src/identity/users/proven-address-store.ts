@@ -1,0 +1,96 @@
+import { z } from 'zod'
+import { lockOnCluster, rowLock } from '../../platform/db/cluster-locks.ts'
+import { idRow } from '../../platform/db/row-schemas.ts'
+import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { makeEmailDevice } from '../otp/email-device-store.ts'
+
+// An address is *proven* by an account if a reader of its mailbox said that it is theirs: by a link or a code from a mail
+// to it, or by an invitation. Accounts can claim addresses that are not theirs. So decisions, notices, mails to strangers
+// and erasures use an address only if it is proven. This file is the only one that knows how that is stored. Outside of
+// SQL it is `emailVerified` of the caller. Times are in ms since 1970.
+
+const moment = (ms: number) => sql.timestamp(new Date(ms))
+
+const emailRow = z.object({ email: z.string() })
+
+/** Whether the address that the person `u` has at present is proven. `u` is `users`; null if there is no person. */
+export const isProven = sql.fragment`(u.email_verified_at is not null)`
+
+/**
+ * Marks an address as proven, for a person who is logged in, who registers, or who confirms that it is theirs; false if it
+ * is no longer the person's, or was proven already.
+ */
+export async function markProven(
+  tx: Tx,
+  { id, email, at }: { id: string; email: string; at: number },
+): Promise<boolean> {
+  lockOnCluster(tx, id)
+  const marked = await tx.maybeOne(sql.type(idRow)`
+    update users u set email_verified_at = ${moment(at)}, version = version + 1
+    where id = ${id} and email = ${email} and not ${isProven} returning id`)
+  if (marked) makeEmailDevice(tx, id, at)
+  return marked !== null
+}
+
+interface MailboxProof {
+  id: string
+  /** The address to which the link was mailed. */
+  email: string
+  /** Null keeps the password. */
+  passwordHash: string | null
+  /** Replaces the password only if the address was not proven yet. */
+  keepsPassword: boolean
+  at: number
+}
+
+const proofRow = z.object({ is_first: z.boolean() })
+
+/**
+ * Marks an address as proven by its mailbox alone, and replaces the password; `is_first` if it was not proven yet. Null if
+ * the person has another address by now or is inactive. As the system role.
+ */
+export async function markProvenByMailbox(
+  tx: Tx,
+  { id, email, passwordHash, keepsPassword, at }: MailboxProof,
+): Promise<z.infer<typeof proofRow> | null> {
+  lockOnCluster(tx, id)
+  const proof = await tx.maybeOne(sql.type(proofRow)`
+    with before as (
+      select u.id, not ${isProven} as is_first from users u
+      where u.id = ${id} and u.email = ${email} and u.is_active ${rowLock(tx, 'update')})
+    update users u set email_verified_at = coalesce(u.email_verified_at, ${moment(at)}), version = u.version + 1,
+      password_hash = case when before.is_first or not ${keepsPassword} then coalesce(${passwordHash}, u.password_hash) else u.password_hash end,
+      first_proof_at = case when before.is_first then ${moment(at)}::timestamptz else u.first_proof_at end
+    from before where u.id = before.id returning before.is_first`)
+  if (proof?.is_first) makeEmailDevice(tx, id, at)
+  return proof
+}
+
+/** Remembers a proven address that a person leaves, so that their erasure reaches it. As the system role. */
+export function rememberFormerAddress(
+  tx: Tx,
+  { id, email, provenAt }: { id: string; email: string; provenAt: number },
+): void {
+  tx.later(sql.unsafe`
+    insert into former_addresses (email, user_id, proven_at) values (${email}, ${id}, ${moment(provenAt)})
+    on conflict (email) do update set user_id = excluded.user_id, proven_at = excluded.proven_at`)
+}
+
+/** Forgets what was proved since `since`, by a person whose account is given back to an older address. As the system role. */
+export function forgetProofsSince(tx: Tx, { id, since }: { id: string; since: number }): void {
+  lockOnCluster(tx, id)
+  tx.later(sql.unsafe`delete from former_addresses where user_id = ${id} and proven_at >= ${moment(since)}`)
+  tx.later(
+    sql.unsafe`update users set first_proof_at = null where id = ${id} and first_proof_at >= ${moment(since)}`,
+  )
+}
+
+/** The addresses that a person has proved, except those that another person has proved since. As the system role. */
+export function listProvenAddresses(tx: Tx, id: string): Promise<readonly string[]> {
+  return tx.anyFirst(sql.type(emailRow)`
+    select u.email from users u where u.id = ${id} and ${isProven}
+    union
+    select f.email from former_addresses f
+    where f.user_id = ${id} and not exists (
+      select 1 from users u where u.email = f.email and u.id <> ${id} and ${isProven})`)
+}
