@@ -36,8 +36,13 @@ type Json = any
 export function membersOf(schema: z.ZodType | undefined): Record<string, Json> {
   if (!schema) return {}
   const json: Json = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
-  const forms: Json[] = json.anyOf ?? json.oneOf ?? json.allOf ?? [json]
-  return Object.assign({}, ...forms.map((form) => form.properties ?? {}))
+  const documented = (form: Json): Json => {
+    const named = form.$ref ? json.$defs[form.$ref.replace('#/$defs/', '')] : form
+    return named.override ?? named
+  }
+  const whole = documented(json)
+  const forms: Json[] = whole.anyOf ?? whole.oneOf ?? whole.allOf ?? [whole]
+  return Object.assign({}, ...forms.map((form) => documented(form).properties ?? {}))
 }
 
 /** Finds an object of the caller for each collection: the first id in its list. */
@@ -60,7 +65,9 @@ export function ownAddress({ path }: Route, client: Client, objects: ReadonlyMap
   for (const [n, part] of parts.entries()) {
     const collection = `/${parts.slice(0, n).join('/')}`
     const own = collection === '/api/v1/tenants' ? client.tenantId : objects.get(collection)
-    address += `/${part.startsWith(':') ? (own ?? randomUUID()) : part}`
+    // A UUID would be a type or not, as its first character happens to be.
+    const parameter = part === ':resource_type' ? 'document' : (own ?? randomUUID())
+    address += `/${part.startsWith(':') ? parameter : part}`
   }
   return path.startsWith('/api/') ? `${address}/` : address
 }

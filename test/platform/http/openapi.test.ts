@@ -5,6 +5,7 @@ import { listQuery } from '../../../src/platform/db/list.ts'
 import { invalidField } from '../../../src/platform/errors.ts'
 import { pageOf } from '../../../src/platform/http/lists.ts'
 import { publicRoute, type Route, route } from '../../../src/platform/http/route.ts'
+import { leak } from '../../helpers/answers.ts'
 
 const member = z
   .object({ id: z.uuid(), email: z.email(), nickname: z.string().default('') })
@@ -252,4 +253,11 @@ t.test('the document has its address, its version, and its tags in the order of 
 t.test('an answer with a secret is documented as no-store', async (t) => {
   const { headers } = document.paths['/api/v1/auth/login/'].post.responses['200']
   t.equal(headers['Cache-Control'].schema.const, 'no-store')
+})
+
+t.test('the judge of answers sees the name of a constraint, and takes no random token for one', async (t) => {
+  for (const text of ['"users_email_key"', 'of public.api_keys_pkey.', '(roles_name_idx)', 'SELECT a FROM b'])
+    t.match(text, leak)
+  for (const text of ['"qX3_IDx"', '"Zm9v-bar_idx"', '"eyJh.b_Key"', '"api_key:create"'])
+    t.notMatch(text, leak)
 })
