@@ -6,7 +6,11 @@ export const limitSettings = {
     shown: 'true in production',
   }),
   RATE_LIMIT_LOGIN_PER_ACCOUNT: setting(count, 5, 'Failed logins a minute for an account from one address'),
-  RATE_LIMIT_LOGIN_PER_ADDRESS: setting(count, 20, 'Failed logins a minute from one address'),
+  RATE_LIMIT_LOGIN_PER_ADDRESS: setting(
+    count,
+    20,
+    'Failed logins a minute from one address; and apart from them, requests with unknown tokens of applications',
+  ),
   RATE_LIMIT_MAIL_PER_MINUTE: setting(
     count,
     3,

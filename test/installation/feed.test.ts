@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import t from 'tap'
 import { deleteOutdated } from '../../workers/retention.ts'
@@ -9,7 +9,12 @@ import { startService } from '../helpers/service.ts'
 // The feed over all tenants, as an application with a token from the command line reads it.
 
 const keys = randomBytes(32).toString('base64url')
-const service = await startService(t, { env: { SECRET_KEYS: keys }, actors: ['outbox-relay'] })
+const limits = {
+  RATE_LIMIT_ENABLED: 'true',
+  RATE_LIMIT_LOGIN_PER_ADDRESS: '3',
+  TRUSTED_PROXIES: '127.0.0.1,::1',
+}
+const service = await startService(t, { env: { SECRET_KEYS: keys, ...limits }, actors: ['outbox-relay'] })
 const env = settingsFor(service.databases, keys)
 const cli = (...args: string[]) => callCli(args, { env })
 const database = await openDatabase(t, service)
@@ -20,18 +25,19 @@ const manifest = join(
   t.testdir({ 'manifest.json': '{"application":"logbook","name":"Logbook"}' }),
   'manifest.json',
 )
-t.match(await cli('app:token', '--application', 'logbook'), { code: 1, said: /has no manifest/ })
+const all = ['--application', 'logbook', '--events', '*', '--tenants', '*']
+t.match(await cli('app:token', ...all), { code: 1, said: /has no manifest/ })
 await cli('manifest:apply', '--file', manifest)
-const { token, id: tokenId } = (await cli('app:token', '--application', 'logbook', '--json')).json()
+const { token, id: tokenId } = (await cli('app:token', ...all, '--json')).json()
 
 const path = '/api/v1/application/events/'
 const read = (query = '', as = token) => service.call('GET', `${path}${query}`, { token: as })
 
 /** Reads to the end, `size` events at a time. */
-async function readAll(after: string | undefined, size: number) {
+async function readAll(after: string | undefined, size: number, as = token) {
   const events = []
   for (let cursor = after; ; ) {
-    const { status, body } = await read(`?page_size=${size}${cursor ? `&after=${cursor}` : ''}`)
+    const { status, body } = await read(`?page_size=${size}${cursor ? `&after=${cursor}` : ''}`, as)
     if (status !== 200) throw new Error(`Got ${status}`)
     events.push(...body.results)
     cursor = body.after
@@ -102,6 +108,69 @@ t.test('only the token of an application reads it, and this token nothing else',
   t.notMatch(rows[0].row, token.slice(-43), 'only its hash is stored')
 })
 
+t.test('a token reads the events and tenants that it names, and misses none of them', async (t) => {
+  const { slug } = (await ada.get(`/api/v1/tenants/${ada.tenantId}/`)).body
+  const narrow = [
+    '--application',
+    'logbook',
+    '--events',
+    'tenant.department_created,identity.*',
+    '--tenants',
+    slug,
+  ]
+  const { token: narrowToken, id } = (await cli('app:token', ...narrow, '--json')).json()
+  await numbered()
+  const everything = await readAll(undefined, 100)
+  const wanted = everything.events.filter(
+    ({ type, tenantid }) =>
+      tenantid === ada.tenantId && /^(tenant\.department_created$|identity\.)/.test(type),
+  )
+  const got = await readAll(undefined, 3, narrowToken)
+  t.ok(wanted.length > 0 && wanted.length < everything.events.length)
+  t.same(
+    got.events.map(({ id }) => id),
+    wanted.toSorted((one, other) => one.sequence - other.sequence).map(({ id }) => id),
+  )
+  t.equal(got.after?.split('.')[0], everything.after?.split('.')[0], 'and it is behind the events of others')
+  for (const person of [grace, ada])
+    await person.post(`/api/v1/tenants/${person.tenantId}/departments/`, { name: 'Brig' })
+  await numbered()
+  const { events } = await readAll(got.after, 1, narrowToken)
+  t.match(events, [{ type: 'tenant.department_created', tenantid: ada.tenantId }])
+  t.equal(events.length, 1)
+  const { out } = await cli('app:tokens')
+  t.match(
+    out,
+    new RegExp(`${id} .* \\d{4}-\\S+ +tenant.department_created,identity.\\* +${slug}`),
+    'and when it was used',
+  )
+  t.match(out, new RegExp(`these tokens read every event of every tenant: ${tokenId}\\.`))
+})
+
+t.test('a token needs events and tenants that exist, and ends after 400 days', async (t) => {
+  const refused: [string[], number, RegExp][] = [
+    [[], 2, /--events and --tenants is missing/],
+    [['--events', 'Tenant.*', '--tenants', '*'], 2, /--events must be types/],
+    [['--events', '*', '--tenants', 'no-such-tenant'], 1, /No tenant has the slug no-such-tenant/],
+    [['--events', '*', '--tenants', '*', '--days', '401'], 2, /--days must be a whole number from 1 to 400/],
+  ]
+  for (const [args, code, said] of refused)
+    t.match(await cli('app:token', '--application', 'logbook', ...args), { code, said })
+})
+
+t.test('unknown tokens are limited by address, before the database is asked', async (t) => {
+  const from = (address: string, as: string) =>
+    service.call('GET', path, { token: as, headers: { 'x-forwarded-for': address } })
+  const unknown = () => `bwa_${randomUUID()}_${randomBytes(32).toString('base64url')}`
+  const fresh = (await cli('app:token', ...all, '--json')).json()
+  for (let n = 0; n < 5; n++)
+    t.equal((await from('198.51.100.9', token)).status, 200, 'a valid one never counts')
+  for (let n = 0; n < 3; n++) t.equal((await from('198.51.100.9', unknown())).status, 401)
+  t.match(await from('198.51.100.9', unknown()), { status: 429, body: { code: 'throttled' } })
+  t.equal((await from('198.51.100.9', token)).status, 200, 'nor is one refused that was valid before')
+  t.equal((await from('198.51.100.10', fresh.token)).status, 200, 'another address has its own count')
+})
+
 t.test('a position that is older than the events that are kept is refused', async (t) => {
   const { after } = await readAll(undefined, 100)
   const days = 86_400_000
@@ -119,7 +188,7 @@ t.test('a token expires, and an operator can revoke it', async (t) => {
   t.match(await cli('app:revoke', '--id', tokenId), { code: 0 })
   t.match(await read(), { status: 401, body: { code: 'token_not_valid' } })
   t.match(await cli('app:revoke', '--id', tokenId), { code: 1, said: /app:tokens/ })
-  const short = (await cli('app:token', '--application', 'logbook', '--days', '1', '--json')).json()
+  const short = (await cli('app:token', ...all, '--days', '1', '--json')).json()
   service.advance(Date.now() - service.now())
   t.match(await read('', short.token), { status: 200 })
   service.advance(86_400_000)

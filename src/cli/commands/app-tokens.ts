@@ -1,39 +1,63 @@
+import { eventTypes } from '../../events/webhooks/webhook-schemas.ts'
 import { issueToken } from '../../installation/tokens/application-token.ts'
-import { listTokens, revokeToken, type TokenRow } from '../../installation/tokens/store.ts'
+import { listSlugs, listTokens, revokeToken, type TokenRow } from '../../installation/tokens/store.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
+import { ApiError } from '../../platform/errors.ts'
 import { rfc3339 } from '../../platform/http/schemas.ts'
 import { defineCommand, Refused } from '../command.ts'
-import { defaulted, id, required, wholeNumber } from '../options.ts'
+import { anyText, defaulted, id, Misuse, required, wholeNumber } from '../options.ts'
 import { inColumns } from '../printable.ts'
 import { withPools } from '../with-database.ts'
 
 const roles = ['system'] as const
 const day = 86_400_000
 
+function refuse(error: unknown): never {
+  throw error instanceof ApiError ? new Refused(error.code, error.message) : error
+}
+
+/** Names with commas between them; null for `*`, which is all. */
+const listOrAll = (text: string) => (text.trim() === '*' ? null : text.split(',').map(anyText))
+
+const typesOrAll = (text: string) => {
+  const types = listOrAll(text)
+  const parsed = types && eventTypes.safeParse(types)
+  if (parsed && !parsed.success)
+    throw new Misuse("must be types such as tenant.*,identity.user_created, or '*' for all")
+  return parsed?.data ?? null
+}
+
 export const appToken = defineCommand({
   name: 'app:token',
-  about: 'Issue a token with which an application reads the events of all tenants; printed once',
+  about: 'Issue a token with which an application reads events of the tenants; printed once',
   options: {
     application: required('<name>', 'The application, as in its manifest'),
-    days: defaulted('<n>', 'Days until it expires, up to 3650', wholeNumber(1, 3_650), 365),
+    events: required(
+      '<types>',
+      "Types it reads, such as tenant.*,identity.user_created; '*' for all",
+      typesOrAll,
+    ),
+    tenants: required(
+      '<slugs>',
+      "Slugs of the tenants whose events it reads; '*' for all, also later ones",
+      listOrAll,
+    ),
+    days: defaulted('<n>', 'Days until it expires, up to 400', wholeNumber(1, 400), 365),
   },
-  example: '--application logbook --days 90',
-  failure: 'failed, or the application has no manifest',
+  example: '--application logbook --events "tenant.*" --tenants meridian,harbour --days 90',
+  failure: 'failed, the application has no manifest, or a slug is of no tenant',
   roles,
-  run: ({ config, options: { application, days } }) =>
+  run: ({ config, options: { application, events, tenants, days } }) =>
     withPools(config, roles, async (db) => {
-      const issued = await issueToken({ db, clock: Date.now }, { application, validMs: days * day })
-      if (!issued)
-        throw new Refused(
-          'not_found',
-          'This application has no manifest. First: npm run cli -- manifest:apply',
-        )
+      const wanted = { application, eventTypes: events, slugs: tenants, validMs: days * day }
+      const issued = await issueToken({ db, clock: Date.now }, wanted).catch(refuse)
       const expires_at = rfc3339(issued.expiresAt)
       return {
-        data: { id: issued.id, application, token: issued.token, expires_at },
+        data: { id: issued.id, application, events, tenants, token: issued.token, expires_at },
         text: [
           `Token    ${issued.token}   (shown once)`,
           `Id       ${issued.id}   npm run cli -- app:revoke --id ${issued.id}`,
+          `Reads    events: ${textOf(events)}   tenants: ${textOf(tenants)}`,
           `Expires  ${expires_at}`,
         ].join('\n'),
       }
@@ -48,21 +72,57 @@ export const appTokens = defineCommand({
   roles,
   run: ({ config }) =>
     withPools(config, roles, async (db) => {
-      const rows = await asSystem(db, 'applications belong to no tenant', listTokens)
-      const tokens = rows.map((row) => shown(row, Date.now()))
-      return { data: { tokens }, text: inColumns(headings, tokens.map(Object.values)) }
+      const { rows, slugs } = await asSystem(db, 'applications belong to no tenant', async (tx) => {
+        const rows = await listTokens(tx)
+        const ids = new Set(rows.flatMap(({ tenant_ids }) => tenant_ids ?? []))
+        return { rows, slugs: new Map((await listSlugs(tx, [...ids])).map(({ id, slug }) => [id, slug])) }
+      })
+      const tokens = rows.map((row) => shown(row, slugs, Date.now()))
+      const columns = tokens.map(({ events, tenants, last_used_at, ...rest }) =>
+        Object.values({
+          ...rest,
+          last_used_at: last_used_at ?? 'never',
+          events: textOf(events),
+          tenants: textOf(tenants),
+        }),
+      )
+      const text = [inColumns(headings, columns), ...warnings(tokens)].join('\n')
+      return { data: { tokens }, text }
     }),
 })
 
-const headings = ['id', 'application', 'state', 'created_at', 'expires_at']
+const headings = [
+  'id',
+  'application',
+  'state',
+  'created_at',
+  'expires_at',
+  'last_used_at',
+  'events',
+  'tenants',
+]
 
-const shown = ({ id, application, created_at, expires_at, revoked_at }: TokenRow, now: number) => ({
-  id,
-  application,
-  state: revoked_at !== null ? 'revoked' : expires_at <= now ? 'expired' : 'active',
-  created_at: rfc3339(created_at),
-  expires_at: rfc3339(expires_at),
+const textOf = (names: readonly string[] | null) => names?.join() ?? 'all'
+
+const shown = (row: TokenRow, slugs: ReadonlyMap<string, string>, now: number) => ({
+  id: row.id,
+  application: row.application,
+  state: row.revoked_at !== null ? 'revoked' : row.expires_at <= now ? 'expired' : 'active',
+  created_at: rfc3339(row.created_at),
+  expires_at: rfc3339(row.expires_at),
+  last_used_at: row.last_used_at === null ? null : rfc3339(row.last_used_at),
+  events: row.event_types,
+  tenants: row.tenant_ids?.map((id) => slugs.get(id) ?? id) ?? null,
 })
+
+function warnings(tokens: readonly ReturnType<typeof shown>[]): string[] {
+  const wide = tokens.filter(({ state, events, tenants }) => state === 'active' && !events && !tenants)
+  if (wide.length === 0) return []
+  return [
+    `Warning: these tokens read every event of every tenant: ${wide.map(({ id }) => id).join(', ')}.`,
+    'Issue narrower ones with --events and --tenants, then revoke these: npm run cli -- app:revoke --id <id>.',
+  ]
+}
 
 export const appRevoke = defineCommand({
   name: 'app:revoke',

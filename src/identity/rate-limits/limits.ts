@@ -73,6 +73,11 @@ export const keyReportUses = (ip: string): Use[] => [{ limit: 'key-revoke', key:
 /** A failed passkey sign-in from an address. Failed logins from there count for the same limit. */
 export const passkeyUses = (ip: string): Use[] => [{ limit: 'login-address', key: addressKey(ip) }]
 
+/** A request with an unknown token of an application from an address. Failed logins from there have their own count. */
+export const applicationUses = (ip: string): Use[] => [
+  { limit: 'login-address', key: `application:${addressKey(ip)}` },
+]
+
 /** The key that counts an account, even one that does not exist: SHA-256 of its normalised address. */
 export const accountKey = (email: string): Buffer => hash('sha256', email, 'buffer')
 

@@ -5,7 +5,8 @@ import { readInTenant } from '../../platform/db/read.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import { gone } from '../../platform/errors.ts'
 import { nilUuid } from '../../platform/uuid.ts'
-import { extendFeed, type FeedEntry, listFeedEntries } from './store.ts'
+import type { Reads } from '../tokens/store.ts'
+import { extendFeed, type FeedEntry, findLastEntry, listFeedEntries } from './store.ts'
 
 /**
  * Where a reader of the feed is: behind the event `sequence` of the entry at `position`. `at` (ms since 1970): entries
@@ -39,12 +40,13 @@ const textOf = ({ position, sequence, at }: FeedCursor) => `${position}.${sequen
 type Part = FeedEntry & { from: number; to: number }
 
 /**
- * Reads up to `size` events of all tenants behind `cursor` (null: from the oldest that is kept). Those of one tenant are in
- * the order of their sequence. A reader that continues with `after` misses none. 410 `gone` if it comes back after
+ * Reads up to `size` events behind `cursor` (null: from the oldest that is kept), and answers those that the token reads. Those
+ * of one tenant are in the order of their sequence. A reader that continues with `after` misses none. 410 `gone` if it comes back after
  * EVENT_RETENTION_DAYS.
  */
 export async function readAllEvents(
   { db, clock, config }: Pick<Deps, 'db' | 'clock' | 'config'>,
+  { eventTypes, tenantIds }: Reads,
   cursor: FeedCursor | null,
   size: number,
 ): Promise<AllEventsPage> {
@@ -52,10 +54,11 @@ export async function readAllEvents(
   if (cursor && cursor.at < now - config.EVENT_RETENTION_DAYS * day)
     throw gone('Events behind this position are no longer kept. Begin again without after.')
   const known = cursor ?? start
-  const entries = await asSystem(db, 'applications read the events of all tenants', async (tx) => {
+  const { entries, end } = await asSystem(db, 'applications read the events of all tenants', async (tx) => {
     await extendFeed(tx, now)
     // That of the cursor, one for each event of the page, and one to know whether there are more.
-    return listFeedEntries(tx, known.position, size + 2)
+    const wanted = { position: known.position, tenantIds, limit: size + 2 }
+    return { entries: await listFeedEntries(tx, wanted), end: await findLastEntry(tx) }
   })
   const parts = partsOf(entries, known, size)
   const lists = await inTurns(parts, ({ tenant_id: tenantId, from, to }) =>
@@ -65,15 +68,34 @@ export async function readAllEvents(
   )
   // Some events of a part can be deleted already: then the ones behind them are too many.
   const results = lists.flatMap(({ events }, index) =>
-    events.filter(({ sequence }) => sequence !== null && sequence <= parts[index]!.to).map(envelopeOf),
+    events
+      .filter(
+        ({ sequence, type }) => sequence !== null && sequence <= parts[index]!.to && reads(eventTypes, type),
+      )
+      .map(envelopeOf),
   )
   const last = parts.at(-1)
-  const has_more = last !== undefined && hasMore(entries, last)
-  const reached = last
-    ? { position: last.position, sequence: last.to, at: has_more ? last.created_at : now }
-    : { ...known, at: now }
-  return { results, after: textOf(reached), has_more }
+  const next = last && hasMore(entries, last) ? behind(last) : null
+  return {
+    results,
+    after: textOf(next ?? { ...known, ...endOf(end), at: now }),
+    has_more: next !== null,
+  }
 }
+
+const behind = ({ position, to, created_at }: Part): FeedCursor => ({
+  position,
+  sequence: to,
+  at: created_at,
+})
+
+/** At the end: also behind the entries of tenants that the token does not read, so that they are not looked through again. */
+const endOf = (end: FeedEntry | null) => end && { position: end.position, sequence: end.last_sequence }
+
+/** Whether `types`, such as identity.*, contain a type; null for all. */
+const reads = (types: Reads['eventTypes'], type: string): boolean =>
+  types === null ||
+  types.some((wanted) => (wanted.endsWith('.*') ? type.startsWith(wanted.slice(0, -1)) : type === wanted))
 
 /** The ranges of events behind the cursor, up to `size` events together. */
 function partsOf(entries: readonly FeedEntry[], { position, sequence }: FeedCursor, size: number): Part[] {

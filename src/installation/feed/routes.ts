@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { cloudEvent } from '../../events/envelope-schema.ts'
 import { listQuery } from '../../platform/db/list.ts'
 import { publicRoute, type Route } from '../../platform/http/route.ts'
-import { authenticateApplication } from '../tokens/application-token.ts'
+import { applicationAuthenticator } from '../tokens/application-token.ts'
 import { type FeedCursor, parseCursor, readAllEvents } from './read-all-events.ts'
 
 const after = z
@@ -31,25 +31,28 @@ const page = z
   })
   .meta({ id: 'AllEventsPage' })
 
-export const applicationFeedRoutes = (deps: Deps): Route[] => [
-  publicRoute({
-    method: 'GET',
-    path: '/api/v1/application/events',
-    applicationToken: true,
-    tag: 'Events',
-    summary: 'Read the events of all tenants, as an application',
-    description:
-      'Needs the token of an application (`npm run cli -- app:token`). Events of one tenant are in the order of their sequence. If `after` is older than `EVENT_RETENTION_DAYS`, the answer is 410 `gone`.',
-    query: z.object({ after, page_size: listQuery.shape.page_size }),
-    status: 200,
-    answer: page,
-    refusals: [401, 410, 429],
-    handle: async ({ bearer, query }) => {
-      const { tokenId } = await authenticateApplication(deps, bearer())
-      // In turn with other requests of this token, as those of one tenant are.
-      return deps.semaphores.perTenant(`application ${tokenId}`, () =>
-        readAllEvents(deps, query.after ?? null, query.page_size),
-      )
-    },
-  }),
-]
+export function applicationFeedRoutes(deps: Deps): Route[] {
+  const authenticate = applicationAuthenticator(deps)
+  return [
+    publicRoute({
+      method: 'GET',
+      path: '/api/v1/application/events',
+      applicationToken: true,
+      tag: 'Events',
+      summary: 'Read the events of all tenants, as an application',
+      description:
+        'Needs the token of an application (`npm run cli -- app:token`), and answers the events that it reads: a page can have none although `has_more` is true. Events of one tenant are in the order of their sequence. If `after` is older than `EVENT_RETENTION_DAYS`, the answer is 410 `gone`.',
+      query: z.object({ after, page_size: listQuery.shape.page_size }),
+      status: 200,
+      answer: page,
+      refusals: [401, 410, 429],
+      handle: async ({ bearer, query, requestInfo }) => {
+        const token = await authenticate(bearer(), requestInfo.ip)
+        // In turn with other requests of this token, as those of one tenant are.
+        return deps.semaphores.perTenant(`application ${token.id}`, () =>
+          readAllEvents(deps, token, query.after ?? null, query.page_size),
+        )
+      },
+    }),
+  ]
+}

@@ -33,11 +33,27 @@ const entryRow = z.object({
 /** A range of a tenant's events, at its position in the feed. */
 export type FeedEntry = z.infer<typeof entryRow>
 
-/** Up to `limit` entries from a position on, that of the position included, in order. As the system role. */
-export function listFeedEntries(tx: Tx, position: number, limit: number): Promise<readonly FeedEntry[]> {
+const entryColumns = sql.fragment`tenant_id, first_sequence, last_sequence, position, created_at`
+
+/**
+ * Up to `limit` entries of these tenants (null: of all) from a position on, that of the position included, in order. As
+ * the system role.
+ */
+export function listFeedEntries(
+  tx: Tx,
+  { position, tenantIds, limit }: { position: number; tenantIds: readonly string[] | null; limit: number },
+): Promise<readonly FeedEntry[]> {
+  const tenants = tenantIds && sql.array(tenantIds, 'uuid')
   return tx.any(sql.type(entryRow)`
-    select tenant_id, first_sequence, last_sequence, position, created_at from feed_entries
-    where position >= ${position} order by position limit ${limit}`)
+    select ${entryColumns} from feed_entries
+    where position >= ${position} and (${tenants}::uuid[] is null or tenant_id = any(${tenants}))
+    order by position limit ${limit}`)
+}
+
+/** The last entry of the feed, or null. As the system role. */
+export function findLastEntry(tx: Tx): Promise<FeedEntry | null> {
+  return tx.maybeOne(sql.type(entryRow)`
+    select ${entryColumns} from feed_entries order by position desc limit 1`)
 }
 
 /** Deletes up to `limit` entries that were made before `before` (ms since 1970): their events are gone. As the worker role. */
