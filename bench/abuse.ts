@@ -8,6 +8,7 @@ import { reportAndExit } from '../src/stop-signal.ts'
 import { disposableDatabase } from '../test/helpers/database.ts'
 import type { Abuse } from './abuses/abuse.ts'
 import { loopingModules } from './abuses/looping-modules.ts'
+import { policyTests, policyWrites } from './abuses/policy-trials.ts'
 import { percentile } from './percentile.ts'
 import { probe } from './probe.ts'
 import { apiEnvironment, end, entry, freePort, generate, type Load, serve } from './stage.ts'
@@ -17,7 +18,7 @@ import { apiEnvironment, end, entry, freePort, generate, type Load, serve } from
 //   node bench/abuse.ts [--only <name>,...] [--runs 3] [--seconds 10] [--json]
 // A new kind of abuse is a file in bench/abuses and a line in this list.
 
-const abuses: readonly Abuse[] = [loopingModules]
+const abuses: readonly Abuse[] = [loopingModules, policyTests, policyWrites]
 
 const { values } = parseArgs({
   options: {

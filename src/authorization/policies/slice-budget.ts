@@ -64,7 +64,7 @@ export function budgetFault(
 function* questionsOf(policy: SlicePolicy, others: readonly SlicePolicy[]) {
   const byAction = new Map<string, Sized[]>()
   for (const one of [...others, policy]) {
-    const sized = { policy: one, size: sizeInSlice(one), types: new Set(one.compiled.resourceTypes) }
+    const sized = sizedOf(one)
     for (const name of new Set(one.compiled.actions)) {
       const named = byAction.get(name)
       if (named) named.push(sized)
@@ -81,6 +81,19 @@ function* questionsOf(policy: SlicePolicy, others: readonly SlicePolicy[]) {
     // An empty type stands for the types that no policy names.
     for (const type of new Set(types.length > 0 ? types : [''])) yield { about: action, candidates, type }
   }
+}
+
+/** The thread that measures keeps the policies of a tenant between questions. */
+const known = new WeakMap<SlicePolicy, Sized>()
+
+function sizedOf(policy: SlicePolicy): Sized {
+  const sized = known.get(policy) ?? {
+    policy,
+    size: sizeInSlice(policy),
+    types: new Set(policy.compiled.resourceTypes),
+  }
+  known.set(policy, sized)
+  return sized
 }
 
 /** The names by which a policy can cover an action, which can be a wildcard itself. */
