@@ -1,9 +1,9 @@
-import { carryOut } from '../src/authorization/approvals/carry-out.ts'
+import { carryOut, requesterOf } from '../src/authorization/approvals/carry-out.ts'
 import { acknowledge } from '../src/platform/outbox/acknowledge.ts'
 import { defineActor } from './actor.ts'
 import { fairSlots } from './fair-slots.ts'
 
-/** Slots of one tenant at most. */
+/** Slots of one tenant, and of one requester over all their tenants, at most. */
 const slots = { total: 4, perKey: 2 }
 
 /**
@@ -23,7 +23,8 @@ export const execution = defineActor({
       const { id, tenantId, message } = delivery
       const { routes, ...service } = await deps.service()
       const approved = { tenantId, id: message.approval_request_id }
-      await inFairSlot(id, [tenantId], () => carryOut(service, routes, approved))
+      const requester = (await requesterOf(service, approved)) ?? tenantId
+      await inFairSlot(id, [...new Set([tenantId, requester])], () => carryOut(service, routes, approved))
       await acknowledge(deps.db, delivery, async () => undefined)
     }
   },

@@ -2,12 +2,12 @@ import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { runThread } from '../platform/run-thread.ts'
 import { bundleModule, policiesFolder } from '../policy-engine/evaluate/bundle.ts'
 import type { Finished } from './opa.ts'
-import type { Module } from './rego-tree.ts'
 import {
   type FindingRule,
-  inspectModule,
+  type Inspected,
   type ModuleFault,
   type ModuleReads,
   modulePackage,
@@ -50,9 +50,10 @@ async function compileIn(folder: string, opa: string, rule: FindingRule): Promis
   const end = performance.now() + maxMs
   const limited = (...args: string[]) =>
     runLimited(opa, args, folder, Math.max(1, Math.round(end - performance.now())))
-  const parsed = await limited('parse', '-f', 'json', '--json-include', 'locations', 'policy.rego')
-  if (parsed.code !== 0) return { faults: faultsOf(parsed) }
-  const inspected = inspectModule(JSON.parse(parsed.stdout) as Module, rule)
+  const parse = ['parse', '-f', 'json', '--json-include', 'locations', 'policy.rego']
+  const parsed = await runLimited(opa, parse, folder, maxMs, treeFile)
+  if (parsed.code !== 0) return { faults: faultsOf({ ...parsed, stdout: '' }) }
+  const inspected = await inspectInThread(folder, rule)
   if ('faults' in inspected) return inspected
   const capabilities = ['--capabilities', 'capabilities.json']
   const checked = await limited('check', '--strict', '--format', 'json', ...capabilities, 'policy.rego')
@@ -62,8 +63,25 @@ async function compileIn(folder: string, opa: string, rule: FindingRule): Promis
   if (built.code !== 0) return { faults: faultsOf(built) }
   const wasm = bundleModule(await readFile(join(folder, 'bundle.tar.gz')))
   if (wasm.length > maxWasmBytes)
-    return { faults: [{ line: 1, column: 1, detail: 'The module is too large.' }] }
+    return { faults: [{ line: 1, column: 1, code: 'too_large', detail: 'The module is too large.' }] }
   return { wasm, reads: inspected }
+}
+
+const treeFile = 'tree.json'
+const maxInspectMs = 5_000
+const inspectThread = new URL('./inspect-thread.ts', import.meta.url)
+
+/** Reads the syntax tree in a thread: it can have 32 MiB. */
+async function inspectInThread(folder: string, rule: FindingRule): Promise<Inspected> {
+  const late = new Error('late')
+  try {
+    const work = { file: join(folder, treeFile), rule }
+    return await runThread<Inspected>(inspectThread, work, maxInspectMs, () => late)
+  } catch (error) {
+    const isTooLarge = error === late || (error as { code?: string }).code === 'ERR_WORKER_OUT_OF_MEMORY'
+    if (isTooLarge) return { faults: [tooMuch] }
+    throw error
+  }
 }
 
 /** The built-ins of the platform's policies without those withheld from tenants. */
@@ -83,19 +101,22 @@ const limits = `
   ulimit -t ${cpuSeconds} 2>/dev/null; ulimit -d ${maxMemoryKiB} 2>/dev/null
   ulimit -f ${maxFileBlocks} 2>/dev/null; ulimit -c 0
   { echo 1000 > /proc/self/oom_score_adj; } 2>/dev/null
+  out=$1; shift
+  if [ -n "$out" ]; then exec > "$out"; fi
   if command -v nice > /dev/null; then exec nice -n 10 "$0" "$@"; fi
   exec "$0" "$@"`
 
-function runLimited(opa: string, args: string[], cwd: string, timeout: number): Promise<Finished> {
+/** `into` is a file of the folder that takes the output, which is then not read. */
+function runLimited(opa: string, args: string[], cwd: string, timeout: number, into = ''): Promise<Finished> {
   return new Promise((resolve, reject) => {
     const options = {
       cwd,
       env: { GOMAXPROCS: '1', HOME: cwd, PATH: '/usr/bin:/bin' },
       timeout,
       killSignal: 'SIGKILL',
-      maxBuffer: 32 * 1024 * 1024,
+      maxBuffer: 1024 * 1024,
     } as const
-    execFile('/bin/sh', ['-c', limits, opa, ...args], options, (error, stdout, stderr) => {
+    execFile('/bin/sh', ['-c', limits, opa, into, ...args], options, (error, stdout, stderr) => {
       if (error && typeof error.code !== 'number' && !error.killed && !error.signal) reject(error)
       else resolve({ code: error ? (typeof error.code === 'number' ? error.code : 137) : 0, stdout, stderr })
     })
@@ -104,12 +125,19 @@ function runLimited(opa: string, args: string[], cwd: string, timeout: number): 
 
 const maxFaults = 10
 
+const tooMuch: ModuleFault = {
+  line: 1,
+  column: 1,
+  code: 'too_costly',
+  detail: 'Compiling this takes too much time or memory: write it simpler.',
+}
+
 /** What `opa` says, as JSON on stderr; without it, the compiler was stopped by a limit. */
 function faultsOf({ code, stdout, stderr }: Finished): ModuleFault[] {
   const found = errorsIn(stderr) ?? errorsIn(stdout)
   if (found) return found.slice(0, maxFaults)
   if (code === 126 || code === 127) throw new Error(`opa cannot be run: ${stderr.slice(0, 200)}`)
-  return [{ line: 1, column: 1, detail: 'Compiling this takes too much time or memory: write it simpler.' }]
+  return [tooMuch]
 }
 
 interface OpaErrors {

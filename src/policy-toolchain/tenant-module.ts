@@ -5,6 +5,8 @@ export interface ModuleFault {
   line: number
   column: number
   detail: string
+  /** why it is refused, if that is not its Rego */
+  code?: 'rego' | 'too_costly' | 'too_large'
 }
 
 /** What a module reads: attributes, each with whether the module needs it, and patterns. */
@@ -12,6 +14,8 @@ export interface ModuleReads {
   attributes: Record<string, 'needed' | 'optional'>
   patterns: string[]
 }
+
+export type Inspected = ModuleReads | { faults: ModuleFault[] }
 
 export type FindingRule = 'allow' | 'deny'
 
@@ -65,7 +69,7 @@ function depthFault(text: string): ModuleFault | undefined {
  * import, no `data`, and of `input` only attributes named in full. `object.get(input.resource, "key", …)` reads an
  * attribute that can be missing; any other read needs the attribute.
  */
-export function inspectModule(module: Module, rule: FindingRule): ModuleReads | { faults: ModuleFault[] } {
+export function inspectModule(module: Module, rule: FindingRule): Inspected {
   const faults: ModuleFault[] = []
   const report = (node: Pick<Node, 'location'>, detail: string) =>
     faults.push(fault(node.location?.row ?? 1, node.location?.col || 1, detail))
@@ -76,7 +80,7 @@ export function inspectModule(module: Module, rule: FindingRule): ModuleReads | 
     report({ location: { ...location, text: '' } }, 'A module imports nothing.')
   checkRules(module.rules ?? [], rule, report)
   const reads: ModuleReads = { attributes: {}, patterns: [] }
-  collect(module.rules ?? [], reads, report)
+  if (!collect(module.rules ?? [], reads, report)) faults.unshift(tooDeep)
   return faults.length > 0 ? { faults } : { ...reads, patterns: [...new Set(reads.patterns)] }
 }
 
@@ -99,24 +103,32 @@ function checkRules(rules: readonly Rule[], name: FindingRule, report: Report): 
 
 const categories = ['subject', 'resource', 'action', 'environment']
 
-/** Walks the tree. A name is read as a whole, so that `input` never stands alone. */
-function collect(node: unknown, reads: ModuleReads, report: Report): void {
-  if (typeof node !== 'object' || node === null) return
+// Levels of the tree: a sum of numbers has four for each of them.
+const maxTreeDepth = 2_000
+
+const tooDeep: ModuleFault = {
+  ...fault(1, 1, 'This is nested too deeply: name parts of it in rules of their own.'),
+  code: 'too_costly',
+}
+
+/** Walks the tree. A name is read as a whole, so that `input` never stands alone. False if the tree is too deep. */
+function collect(node: unknown, reads: ModuleReads, report: Report, depth = 0): boolean {
+  if (typeof node !== 'object' || node === null) return true
+  if (depth > maxTreeDepth) return false
+  const all = (nodes: unknown[]) => nodes.every((each) => collect(each, reads, report, depth + 1))
   if (Array.isArray(node)) {
-    if (!readOptional(node, reads)) for (const each of node) collect(each, reads, report)
-    else for (const each of node.slice(3)) collect(each, reads, report)
+    const isWalked = all(readOptional(node, reads) ? node.slice(3) : node)
     notePattern(node, reads, report)
-    return
+    return isWalked
   }
   const { type, value } = node as Node
   if ('with' in node) report(node as Node, 'A module does not use "with".')
   if (type === 'var' && (value === 'input' || value === 'data')) report(node as Node, alone(String(value)))
   if (type === 'ref' && Array.isArray(value) && isRoot(value[0])) {
     readRef(node as Node, value as Node[], reads, report)
-    for (const each of value.slice(1)) collect(each, reads, report)
-    return
+    return all(value.slice(1))
   }
-  for (const each of Object.values(node)) collect(each, reads, report)
+  return all(Object.values(node))
 }
 
 const alone = (root: string) =>

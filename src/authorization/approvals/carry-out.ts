@@ -23,6 +23,16 @@ interface Approved {
   id: string
 }
 
+/** The person or service account whose stored call it is; null if there is no such request. */
+export async function requesterOf(
+  { db, clock }: Pick<StoredDeps, 'db' | 'clock'>,
+  { tenantId, id }: Approved,
+): Promise<string | null> {
+  const scope = { tenantId, userId: nilUuid }
+  const request = await readInTenant(db, scope, (read) => findRequest(read, tenantId, id, clock()))
+  return request?.requester_id ?? null
+}
+
 /**
  * Carries out the stored call of an approved request, as its requester. Does nothing for a request that is no longer
  * approved, so running it twice has one effect: the approval is consumed in the transaction of the effect. A refusal is

@@ -70,9 +70,9 @@ export async function compileModuleText(
   return { key: moduleKey(text), attributes, zipped: await compress(compiled.wasm, { level: 9 }) }
 }
 
-const ofModule = ({ line, column, detail }: ModuleFault): Fault => ({
+const ofModule = ({ line, column, detail, code = 'rego' }: ModuleFault): Fault => ({
   pointer: '/module',
-  code: 'rego',
+  code,
   detail: `Line ${line}, column ${column}: ${detail}`,
 })
 
