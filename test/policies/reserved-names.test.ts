@@ -1,5 +1,5 @@
 import t from 'tap'
-import { reservedResources } from '../../src/policy-engine/catalogue/actions.ts'
+import { reservedResources } from '../../src/policy-engine/catalogue/reserved-names.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 
 const service = await sharedService(t, { workers: false })

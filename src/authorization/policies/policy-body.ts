@@ -2,10 +2,9 @@ import { z } from 'zod'
 import {
   actions as catalogue,
   isPolicyAction,
-  reservedName,
-  reservedResources,
   serviceResources,
 } from '../../policy-engine/catalogue/actions.ts'
+import { reservedName, reservedResources } from '../../policy-engine/catalogue/reserved-names.ts'
 import { policyEffects } from '../../policy-engine/compile/policy-document.ts'
 import { permissionForm } from '../../tenancy/roles/permissions.ts'
 import type { PolicyRow, Rules } from './store.ts'

@@ -1,11 +1,7 @@
 import { wrongAllowedValue } from '../../authorization/attributes/define-attribute.ts'
-import {
-  reservedName,
-  reservedResources,
-  serviceResources,
-  systemRoles,
-} from '../../policy-engine/catalogue/actions.ts'
+import { serviceResources, systemRoles } from '../../policy-engine/catalogue/actions.ts'
 import { builtInAttributes } from '../../policy-engine/catalogue/built-in-attributes.ts'
+import { reservedName, reservedResources } from '../../policy-engine/catalogue/reserved-names.ts'
 import { typeNames } from '../../tenancy/members/check-attributes.ts'
 import { roleNameKey } from '../../tenancy/roles/store.ts'
 import type { AppliedManifest } from './compile-manifest.ts'

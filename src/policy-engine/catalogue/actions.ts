@@ -1,3 +1,5 @@
+import { reservedResources } from './reserved-names.ts'
+
 /** The roles of every tenant. A tenant can add roles of its own, which are lists of permissions. */
 export const systemRoles = ['owner', 'admin', 'member', 'auditor'] as const
 export type SystemRole = (typeof systemRoles)[number]
@@ -182,28 +184,11 @@ export type ApplicationAction = `${string}:${string}`
 /** The entry of every application action: owner and admin have it; a permission or an allow policy also grants it. */
 export const applicationAction: Action = granted(managers, { gate: true, widen: true })
 
-/** Names that the resources of coming releases have. They have no actions yet, and applications cannot take them. */
-export const reservedResources: readonly string[] = [
-  'connection',
-  'directory',
-  'domain',
-  'installation',
-  'oauth_client',
-  'oauth_grant',
-  'oauth_resource',
-  'scim',
-  'support_access',
-]
-
 /** The resources of the service's own actions, and the reserved ones. An application cannot use these names. */
 export const serviceResources: ReadonlySet<string> = new Set([
   ...actionNames.map((name) => name.slice(0, name.indexOf(':'))),
   ...reservedResources,
 ])
-
-/** What to do about a name of {@link reservedResources}, as a sentence. */
-export const reservedName = (resource: string): string =>
-  `The name ${resource} is reserved for the service. Choose another one, such as app_${resource}.`
 
 const part = '[a-z][a-z0-9_.-]{0,62}'
 const actionForm = new RegExp(`^${part}:${part}$`)

@@ -1,11 +1,6 @@
 import { z } from 'zod'
-import {
-  actionNames,
-  isPermission,
-  reservedName,
-  reservedResources,
-  serviceResources,
-} from '../../policy-engine/catalogue/actions.ts'
+import { actionNames, isPermission, serviceResources } from '../../policy-engine/catalogue/actions.ts'
+import { reservedName, reservedResources } from '../../policy-engine/catalogue/reserved-names.ts'
 
 const grantable = new Set<string>(actionNames.filter(isPermission))
 const grantableResources = new Set([...grantable].map((name) => name.split(':')[0]))

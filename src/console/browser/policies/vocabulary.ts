@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { actionNames, reservedResources, serviceResources } from '../../../policy-engine/catalogue/actions.ts'
+import { actionNames, serviceResources } from '../../../policy-engine/catalogue/actions.ts'
+import { reservedResources } from '../../../policy-engine/catalogue/reserved-names.ts'
 import type { DataType } from '../../../policy-engine/compile/conditions.ts'
 import { call } from '../api/client.ts'
 import { readAll, useDepartments, useRoles } from '../members/queries.ts'

@@ -1,0 +1,156 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type pg from 'pg'
+import t from 'tap'
+import { quotedIn } from '../../src/installation/reserved-names/rename-in.ts'
+import { renameResources } from '../../src/installation/reserved-names/rename-resources.ts'
+import { createLogger } from '../../src/platform/log.ts'
+import { serveApi } from '../../src/serve.ts'
+import { withClient } from '../helpers/query.ts'
+import { cheapHashing, startService } from '../helpers/service.ts'
+import { callCli, settingsFor } from './run-cli.ts'
+
+const service = await startService(t, { workers: false })
+const env = { ...settingsFor(service.databases), DATABASE_URL: service.databases.superuser }
+const cli = (...args: string[]) => callCli(args, { env })
+
+const owner = await service.signUp()
+const roles = `/api/v1/tenants/${owner.tenantId}/roles/`
+const made = async (path: string, body: object) => {
+  const { status, body: answer } = await owner.post(path, body)
+  if (status !== 201) throw new Error(JSON.stringify(answer))
+  return answer
+}
+const role = await made(roles, { name: 'Wirer', permissions: ['cable:read', 'cable:*', 'note:read'] })
+const key = await made('/api/v1/users/me/keys/', { name: 'Robot', scopes: ['cable:read', 'access:evaluate'] })
+const policy = await made('/api/v1/policies/', {
+  name: 'No cutting',
+  effect: 'deny',
+  actions: ['cable:*', 'note:read'],
+  resource_types: ['cable'],
+  conditions: {
+    all: [
+      { attribute: 'resource.type', operator: 'in', value: ['cable', 'note'] },
+      { attribute: 'action.name', operator: 'eq', value: 'cable:cut' },
+      { attribute: 'subject.email', operator: 'ne', value: 'cable' },
+    ],
+  },
+})
+t.equal((await owner.put('/api/v1/resources/cable/1/', {})).status, 201)
+const manifest = t.testdir({
+  'manifest.json': JSON.stringify({
+    application: 'wiring',
+    name: 'Wiring',
+    resource_types: { socket: { description: 'A socket.', actions: { plug: 'Plug something in.' } } },
+    roles: { plugger: { name: 'Plugger', permissions: ['socket:plug'] } },
+  }),
+})
+t.equal((await cli('manifest:apply', '--file', join(manifest, 'manifest.json'))).code, 0)
+
+// The previous release let applications choose these names.
+await withClient(service.databases.superuser, async (client: pg.Client) => {
+  await client.query('begin; set local role bailiwick_owner')
+  await renameResources(
+    client,
+    new Map([
+      ['cable', 'connection'],
+      ['socket', 'domain'],
+    ]),
+  )
+  await client.query('commit')
+})
+
+t.test('migrate stops where applications use a reserved name, and lists who does', async (t) => {
+  const refused = await cli('migrate')
+  t.equal(refused.code, 1)
+  for (const line of [
+    /role "Wirer" +connection:read, connection:\*\n/,
+    /role "Plugger" +domain:plug\n/,
+    /key "Robot" +connection:read\n/,
+    /policy "No cutting" +connection, connection:cut, connection:\*\n/,
+    /resources "connection" +connection\n/,
+    /– +manifest "wiring" +domain:plug, domain\n/,
+    /--rename connection=app_connection/,
+  ])
+    t.match(refused.said, line)
+  t.match(await cli('migrate', '--rename', 'connection=cable'), { code: 1, said: /domain:plug/ })
+})
+
+t.test('a new name has the right form, is not taken, and belongs to a reserved one', async (t) => {
+  for (const wrong of [
+    'cable=x',
+    'connection=Cable',
+    'connection=member',
+    'connection',
+    'connection=a,domain=a',
+  ])
+    t.match(await cli('migrate', '--rename', wrong), { code: 2, said: /--rename/ }, wrong)
+  t.match(await cli('migrate', '--rename', 'connection=note,domain=socket'), {
+    code: 1,
+    said: /role "Wirer" +note:read\n[\s\S]*has the new name already/,
+  })
+})
+
+t.test('migrate --rename changes a name everywhere, and what it permits stays', async (t) => {
+  const renamed = await cli('migrate', '--rename', 'connection=app_connection,domain=app_domain')
+  t.match(renamed, { code: 0, out: /role "Wirer" +connection:read, connection:\*[\s\S]*Up to date/ })
+  t.match(await cli('migrate'), { code: 0, out: 'Up to date\n' })
+
+  t.match((await owner.get(`${roles}${role.id}/`)).body.permissions, [
+    'app_connection:read',
+    'app_connection:*',
+    'note:read',
+  ])
+  t.match((await owner.get('/api/v1/users/me/keys/')).body.results[0], {
+    scopes: ['app_connection:read', 'access:evaluate'],
+  })
+  t.equal((await owner.get('/api/v1/resources/app_connection/1/')).status, 200)
+  t.match((await owner.get(`/api/v1/policies/${policy.id}/`)).body, {
+    actions: ['app_connection:*', 'note:read'],
+    resource_types: ['app_connection'],
+    conditions: {
+      all: [{ value: ['app_connection', 'note'] }, { value: 'app_connection:cut' }, { value: 'cable' }],
+    },
+  })
+  // Processes of this release start after the migration.
+  const other = await serveApi({ ...service.deps.config, PORT: 0 }, createLogger('silent', false), {
+    clock: service.now,
+    hashing: cheapHashing,
+  })
+  t.teardown(() => other.stop())
+  const may = async (name: string, token = owner.access) => {
+    const subject = { type: 'user', id: owner.id }
+    const response = await fetch(new URL('/access/v1/evaluation', other.url), {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ subject, action: { name }, resource: { type: 'app_connection', id: '1' } }),
+    })
+    return ((await response.json()) as { decision: boolean }).decision
+  }
+  t.equal(await may('app_connection:cut'), false, 'the policy decides as before')
+  t.equal(await may('app_connection:read'), true)
+  t.equal(await may('app_connection:read', key.key), true, 'the key has its scope')
+})
+
+t.test(
+  'a renamed policy has the checksum of its text, and a renamed manifest is the same again',
+  async (t) => {
+    const at = `/api/v1/policies/${policy.id}/`
+    const { checksum } = (await owner.get(at)).body
+    t.match((await owner.patch(at, { change_reason: 'again' })).body, { version: 2, checksum })
+    const text = await readFile(join(manifest, 'manifest.json'), 'utf8')
+    const again = t.testdir({ 'manifest.json': text.replaceAll(/"socket(?=[":])/g, '"app_domain') })
+    const applied = await cli('manifest:apply', '--file', join(again, 'manifest.json'), '--json')
+    t.match(applied.json(), { is_new: false, tenants: { changed: 0 } })
+    const newcomer = await service.signUp()
+    const { body } = await newcomer.get(`/api/v1/tenants/${newcomer.tenantId}/roles/?managed_by=wiring`)
+    t.match(body.results, [{ permissions: ['app_domain:plug'] }])
+  },
+)
+
+t.test('a module is behind a new name if its text quotes only the old one', async (t) => {
+  const module = 'package policy\n\ndeny contains "No." if input.resource.type in {"connection", `domain`}\n'
+  t.same(quotedIn(module, ['connection', 'domain', 'scim']), ['connection', 'domain'])
+  t.same(quotedIn('input.action.name == "connection:cut"', ['connection']), ['connection'])
+  t.same(quotedIn('input.subject.connection == "a connection"', ['connection']), [])
+})
