@@ -88,10 +88,10 @@ async function deleteOrphanedDeliveries(deps: RetentionDeps): Promise<number> {
 /** Removes erased people from the logs, except their ids; returns how many people. Running twice changes nothing. */
 async function scrubErased({ db, clock, sealer }: RetentionDeps): Promise<number> {
   const erased = await asWorker(db, (tx) => listErasures(tx, clock() - scrubDelay, maxPeople))
-  for (const { user_id: userId, email, tenant_ids, target_ids: targetIds } of erased) {
+  for (const { user_id: userId, emails, tenant_ids, target_ids: targetIds } of erased) {
     for (const tenantId of tenant_ids) {
-      for (const scrub of scrubs) await inPages({ db }, scrub, { tenantId, userId, email, targetIds })
-      await asWorker(db, (tx) => deleteMailsNaming(tx, sealer, tenantId, email))
+      for (const scrub of scrubs) await inPages({ db }, scrub, { tenantId, userId, emails, targetIds })
+      await asWorker(db, (tx) => deleteMailsNaming(tx, sealer, tenantId, emails))
     }
     await asWorker(db, (tx) => deleteErasure(tx, userId))
   }

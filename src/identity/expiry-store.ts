@@ -47,7 +47,7 @@ export const deletePlacesBefore: RemoveBatch = remove(
 
 const erasure = z.object({
   user_id: z.uuid(),
-  email: z.string(),
+  emails: z.array(z.string()),
   tenant_ids: z.array(z.uuid()),
   target_ids: z.array(z.uuid()),
 })
@@ -59,7 +59,7 @@ export async function listErasures(
   max: number,
 ): Promise<readonly z.infer<typeof erasure>[]> {
   const erased = await tx.any(sql.type(erasure)`
-    select user_id, email, tenant_ids, target_ids from erasures
+    select user_id, coalesce(emails, array[email]) as emails, tenant_ids, target_ids from erasures
     where at < ${sql.timestamp(new Date(before))} order by at limit ${max}`)
   if (erased.length === 0) return []
   const ids = sql.array(

@@ -41,3 +41,13 @@ export const unreachableEmail = (): string => `${randomUUID()}${unreachableDomai
 
 /** True for an address made by {@link unreachableEmail}, which receives no mail. */
 export const isUnreachable = (email: string): boolean => email.endsWith(unreachableDomain)
+
+/**
+ * A regular expression, for JavaScript and Postgres, that finds an address as a whole in the text of a JSON value: not
+ * `ada@example.com` in `nada@example.com`, which is another person's.
+ */
+export function addressPattern(email: string): string {
+  const escaped = email.replace(/[^a-z0-9@-]/g, '\\$&')
+  const begins = '(?:(?<![A-Za-z0-9._+-])|(?<=\\\\[bfnrt]))' // "\n" in JSON is not the letter n
+  return `${begins}${escaped}(?![A-Za-z0-9-]|\\.[A-Za-z0-9])`
+}

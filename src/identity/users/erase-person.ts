@@ -1,7 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit } from '../../platform/audit/append-audit.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
-import { unreachableEmail } from '../../platform/email-address.ts'
 import { unavailable } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
@@ -10,6 +9,7 @@ import { detachErased, listMembershipsToEnd, type MembershipToEnd } from '../../
 import { eraseTenants, lockTenantsOf } from '../../tenancy/tenants/store.ts'
 import { accountKey } from '../rate-limits/limits.ts'
 import { clearAttempts } from '../rate-limits/store.ts'
+import { listProvenAddresses } from './proven-address-store.ts'
 import { deletePerson, insertErasure, lockUser } from './store.ts'
 
 /** A person whose row and tenants are locked until the transaction ends. */
@@ -47,18 +47,20 @@ interface Erasure {
 /**
  * Erases a locked person: the account with its memberships, sessions, factors, links and sign-in places, and the tenants
  * without other members; returns the slugs of these, and the number of other tenants that the person leaves. Deletes
- * invitations to the address too, unless another person reads its mailbox. The worker `retention` scrubs the logs of
- * other tenants down to the id. As the system role.
+ * invitations to the addresses that the account has proved. The worker `retention` scrubs the logs of other tenants down
+ * to the id, and removes these addresses from them. Other addresses are of other people, who read their mailboxes. As the
+ * system role.
  */
 export async function erasePerson(
   tx: Tx,
   { id, email, memberships }: LockedPerson,
   erasure: Erasure,
 ): Promise<{ tenantsDeleted: string[]; tenantsLeft: number }> {
-  const { by, at } = erasure
+  const { at } = erasure
   const gone = memberships.filter(({ has_others }) => !has_others)
   const left = memberships.filter(({ has_others, is_deleted }) => has_others && !is_deleted)
-  const invitations = await deleteInvitationsTo(tx, { email: by === 'mailbox' ? null : email, userId: id })
+  const emails = await listProvenAddresses(tx, id)
+  const invitations = await deleteInvitationsTo(tx, { emails, userId: id })
   for (const membership of left) await recordLeaving(tx, id, erasure, membership)
   for (const { tenant_id, id: invitation } of invitations.filter(({ was_pending }) => was_pending))
     await recordEvent(tx, id, erasure, {
@@ -80,10 +82,7 @@ export async function erasePerson(
     ...invitations.map((invitation) => invitation.id),
     ...gone.map(({ tenant_id }) => tenant_id),
   ]
-  // The reader of the mailbox stays: their mails, decisions and approvals must not be scrubbed. So only the id is, along
-  // with an address that occurs nowhere.
-  const scrubbed = by === 'mailbox' ? unreachableEmail() : email
-  await insertErasure(tx, { userId: id, email: scrubbed, tenantIds: [...new Set(tenantIds)], targetIds, at })
+  await insertErasure(tx, { userId: id, emails, tenantIds: [...new Set(tenantIds)], targetIds, at })
   for (const { tenant_id } of memberships) detachErased(tx, { tenantId: tenant_id, userId: id })
   await deletePerson(tx, id)
   return { tenantsDeleted: gone.map(({ slug }) => slug), tenantsLeft: left.length }

@@ -11,7 +11,7 @@ import { listOwnMemberships } from '../../tenancy/members/store.ts'
 import { findTenant } from '../../tenancy/tenants/store.ts'
 import { checkCurrentPassword } from '../auth/check-password.ts'
 import { emailAddress, personName, presentedPassword } from '../person.ts'
-import { assertStrongSession } from '../sessions/fresh-authentication.ts'
+import { assertFreshSecondFactor, assertStrongSession } from '../sessions/fresh-authentication.ts'
 import { eraseUser } from './erase-user.ts'
 import { rereadProfile, showAccountProfile, showProfile } from './read-profile.ts'
 import { findUserOf, listUsersOf, type MemberUserRow } from './store.ts'
@@ -112,15 +112,16 @@ export function userRoutes(deps: Deps): Route[] {
       tag: 'Users',
       summary: 'Erase yourself',
       description:
-        'Needs `current_password`, or a second factor shown within the last 10 minutes. Deletes your account, sessions and memberships at once, and the tenants that have no other member; logs of other tenants keep only your id. 409 `last_owner` with `tenants` if you are the only owner of a tenant that has other members.',
+        'Needs `current_password`, or a second factor shown within the last 10 minutes; with MFA on, it needs that factor also if you send the password. Deletes your account, sessions and memberships at once, and the tenants that have no other member; logs of other tenants keep only your id. 409 `last_owner` with `tenants` if you are the only owner of a tenant that has other members.',
       body: erasure,
       status: 204,
       answer: null,
       refusals: [409],
       handle: async ({ caller, body }) => {
-        if (body.current_password !== undefined)
-          await checkCurrentPassword(deps, caller, body.current_password)
-        else assertStrongSession(caller, deps.clock())
+        const now = deps.clock()
+        assertFreshSecondFactor(caller, now)
+        if (body.current_password === undefined) assertStrongSession(caller, now)
+        else await checkCurrentPassword(deps, caller, body.current_password)
         const { userId: id, requestInfo } = caller
         if (!(await eraseUser(deps, { person: { id }, by: 'oneself', requestInfo }))) throw sessionRevoked()
         return undefined

@@ -6,6 +6,7 @@ import type { Read } from '../../platform/db/read.ts'
 import { idRow } from '../../platform/db/row-schemas.ts'
 import { sql, sqlState, type Tx } from '../../platform/db/transaction.ts'
 import { type Versions, versionAmong } from '../../platform/db/version.ts'
+import { unreachableEmail } from '../../platform/email-address.ts'
 import { ApiError, invalidField } from '../../platform/errors.ts'
 import { pageOfMembers } from '../../tenancy/members/list-store.ts'
 import { makeEmailDevice } from '../otp/email-device-store.ts'
@@ -237,17 +238,21 @@ export async function deletePerson(tx: Tx, id: string): Promise<void> {
 /** What the workers scrub after an erasure; `at` in ms since 1970. */
 interface NewErasure {
   userId: string
-  email: string
+  /** The addresses that the person proved. */
+  emails: readonly string[]
   tenantIds: readonly string[]
   targetIds: readonly string[]
   at: number
 }
 
-/** Tells the workers to scrub the person from rows that other tenants keep. As the system role. */
+/**
+ * Tells the workers to scrub the person from rows that other tenants keep. A worker of the release before scrubs one
+ * address only, and without one it needs an address that occurs nowhere. As the system role.
+ */
 export async function insertErasure(tx: Tx, erasure: NewErasure): Promise<void> {
   tx.later(sql.unsafe`
-    insert into erasures (user_id, email, tenant_ids, target_ids, at)
-    values (${erasure.userId}, ${erasure.email}, ${sql.array(erasure.tenantIds, 'uuid')},
+    insert into erasures (user_id, email, emails, tenant_ids, target_ids, at)
+    values (${erasure.userId}, ${erasure.emails[0] ?? unreachableEmail()}, ${sql.array(erasure.emails, 'text')}, ${sql.array(erasure.tenantIds, 'uuid')},
             ${sql.array(erasure.targetIds, 'uuid')}, ${sql.timestamp(new Date(erasure.at))})`)
 }
 

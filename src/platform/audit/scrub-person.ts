@@ -1,6 +1,7 @@
 import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
 import { sql, type Tx } from '../db/transaction.ts'
+import { addressPattern } from '../email-address.ts'
 
 const endsRow = z.object({ ends: z.array(z.string()) })
 
@@ -8,7 +9,8 @@ const endsRow = z.object({ ends: z.array(z.string()) })
 export interface Scrubbed {
   tenantId: string
   userId: string
-  email: string
+  /** The addresses that the user proved. */
+  emails: readonly string[]
   targetIds: readonly string[]
 }
 
@@ -59,12 +61,12 @@ export const scrubs: readonly Scrub[] = [
     where: ({ userId }) => sql.fragment`x.subject = ${userId} and x.data ? 'email'`,
     set: sql.fragment`data = x.data || '{"email": null}'`,
   },
-  ...(['userId', 'email'] as const).map((name) => ({
+  {
     table: 'decisions',
     key: byTime,
-    among: (person: Scrubbed) => sql.fragment`subject_id = ${person[name]}`,
+    among: ({ userId, emails }) => sql.fragment`subject_id = any(${sql.array([userId, ...emails], 'text')})`,
     set: sql.fragment`subject_email = null, facts = '{"cut": true}'`,
-  })),
+  },
   {
     table: 'decisions',
     key: ['id'],
@@ -74,8 +76,8 @@ export const scrubs: readonly Scrub[] = [
   {
     table: 'approval_requests',
     key: ['id'],
-    where: ({ userId, email }) =>
-      sql.fragment`(x.requester_id = ${userId} or strpos(x.context::text, ${email}) > 0)`,
+    where: ({ userId, emails }) => sql.fragment`
+      (x.requester_id = ${userId} or x.context::text ~ any(${sql.array(emails.map(addressPattern), 'text')}))`,
     set: sql.fragment`requester_email = '', context = x.context || '{"body": null, "ip": ""}'`,
   },
   {

@@ -5,6 +5,7 @@ import { deleteOld } from '../db/delete-old.ts'
 import { onNodesOf } from '../db/nodes.ts'
 import { countRow } from '../db/row-schemas.ts'
 import { sql, type Tx } from '../db/transaction.ts'
+import { addressPattern } from '../email-address.ts'
 import type { MessageKey } from '../jobs/queued-message.ts'
 import { earliestId } from '../outbox/time-ordered-id.ts'
 
@@ -90,25 +91,27 @@ export const deleteMailsBefore = (tx: Tx, before: number, limit: number): Promis
 
 const unsent = z.object({ id: z.string(), content_sealed: z.instanceof(Buffer) })
 
-/** Deletes a tenant's unsent mails that contain an address. As the worker role. */
+/** Deletes a tenant's unsent mails that contain one of these addresses. As the worker role. */
 export async function deleteMailsNaming(
   tx: Tx,
   sealer: Sealer,
   tenantId: string,
-  email: string,
+  emails: readonly string[],
 ): Promise<void> {
+  if (emails.length === 0) return
   const rows = await tx.any(sql.type(unsent)`
     select id, content_sealed from mails where tenant_id = ${tenantId} and content_sealed is not null`)
-  const named = rows.filter(({ id, content_sealed }) => {
+  const named = new RegExp(emails.map(addressPattern).join('|'))
+  const naming = rows.filter(({ id, content_sealed }) => {
     try {
-      return sealer.open('mail', content_sealed, id).includes(email)
+      return named.test(sealer.open('mail', content_sealed, id))
     } catch {
       return true // no key decrypts it, so it can never be sent
     }
   })
   tx.later(sql.unsafe`
     delete from mails where tenant_id = ${tenantId} and id = any(${sql.array(
-      named.map(({ id }) => id),
+      naming.map(({ id }) => id),
       'uuid',
     )})`)
 }

@@ -271,15 +271,15 @@ export function hasOtherPending(tx: Tx, tenantId: string, email: string, exceptI
 const erased = z.object({ tenant_id: z.uuid(), id: z.uuid(), was_pending: z.boolean() })
 
 /**
- * Deletes every invitation to an address (null: to none) and those that the person accepted; returns them. As the
- * system role.
+ * Deletes every invitation to these addresses and those that the person accepted; returns them. As the system role.
  */
 export async function deleteInvitationsTo(
   tx: Tx,
-  { email, userId }: { email: string | null; userId: string },
+  { emails, userId }: { emails: readonly string[]; userId: string },
 ): Promise<readonly z.infer<typeof erased>[]> {
+  const addresses = sql.array(emails, 'text')
   const gone = await tx.any(sql.type(erased)`
-    delete from invitations where (md5(email) = md5(${email}::text) and email = ${email}::text) or (accepted_by = ${userId} and tenant_id in (
+    delete from invitations where (md5(email) = any(array(select md5(e) from unnest(${addresses}) e)) and email = any(${addresses})) or (accepted_by = ${userId} and tenant_id in (
       select tenant_id from memberships where user_id = ${userId}))
     returning tenant_id, id, status = 'pending' as was_pending`)
   const byTenant = Object.groupBy(gone, ({ tenant_id }) => tenant_id)

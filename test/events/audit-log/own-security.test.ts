@@ -45,6 +45,7 @@ t.test('changes of passwords, addresses and sessions leave entries', async (t) =
   const body = { token, password: 'a third quiet harbour' }
   await expect(200, service.call('POST', `${auth}/password/reset/confirm/`, { body }))
   const again = await service.logIn({ email: person.email, password: body.password })
+  await again.switchTo(person.tenantId)
   t.match(await lines(again, 'password:reset'), [
     {
       actor: { id: person.id, email: person.email },

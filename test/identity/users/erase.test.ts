@@ -196,6 +196,8 @@ t.test('who accepts an invitation while being erased leaves nothing behind', asy
     const firm = await foundFirm(service)
     const ada = await service.signUp(named)
     const { email } = ada
+    const verification = { token: tokenIn(await service.mailTo(email)) }
+    await expect(200, service.call('POST', '/api/v1/auth/email/verify/confirm/', { body: verification }))
     await expect(201, firm.owner.post(`${firm.path}/invitations/`, { email, roles: ['member'] }))
     const token = tokenIn(await service.mailTo(email, 'invited'))
     const accept = ada.post('/api/v1/invitations/accept/', { token })
