@@ -87,6 +87,11 @@ export const limitSettings = {
     100_000,
     'Webhook deliveries a day (UTC) for a tenant; further events are in the feed only',
   ),
+  LIMIT_LOG_MB_PER_DAY: setting(
+    wholeNumber(1, 1_000_000),
+    256,
+    'Megabytes that the changes of a day (UTC) can add to the versions, audit log, events and approval requests of a tenant, and one person a tenth of it; beyond that, 429 `quota_exceeded`',
+  ),
   LIMIT_DECISIONS_PER_DAY: setting(
     wholeNumber(1, 1_000_000_000),
     100_000,
@@ -116,6 +121,12 @@ export const limitSettings = {
     days,
     30,
     'How long the body of a call that needed an approval is kept after its approval request ended',
+  ),
+  APPROVAL_RETENTION_DAYS: setting(days, 400, 'How long an approval request is kept after it ended'),
+  DELETED_POLICY_RETENTION_DAYS: setting(
+    days,
+    90,
+    'How long the versions of a policy are kept after it was deleted, to explain past decisions',
   ),
   DEAD_LETTER_RETENTION_DAYS: setting(days, 90, 'How long messages that were given up are kept'),
   MAIL_RETENTION_DAYS: setting(days, 30, 'How long the record of a sent or failed mail is kept'),

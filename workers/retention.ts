@@ -1,6 +1,7 @@
-import { dropBodiesBefore } from '../src/authorization/approvals/transition-store.ts'
+import { deleteRequestsBefore, dropBodiesBefore } from '../src/authorization/approvals/transition-store.ts'
 import { deleteShadowCountsBefore } from '../src/authorization/decisions/shadow-stats-store.ts'
 import { deleteDecisionsBefore } from '../src/authorization/decisions/store.ts'
+import { deleteVersionsBefore } from '../src/authorization/policies/store.ts'
 import {
   deleteDeliveriesOf,
   deleteEndedBefore,
@@ -10,6 +11,7 @@ import {
 import { deleteErasure, deletePlacesBefore, listErasures } from '../src/identity/expiry-store.ts'
 import { deleteFeedEntriesBefore } from '../src/installation/feed/store.ts'
 import { deleteAuditBefore } from '../src/platform/audit/append-audit.ts'
+import { deleteLogCountsBefore } from '../src/platform/audit/log-quota.ts'
 import {
   type PageEnd,
   type Scrub,
@@ -45,6 +47,8 @@ const kept: Record<string, [RetentionSetting, DeleteBefore]> = {
   feed_entries: ['EVENT_RETENTION_DAYS', deleteFeedEntriesBefore],
   audit_rows: ['AUDIT_RETENTION_DAYS', deleteAuditBefore],
   approval_bodies: ['APPROVAL_BODY_RETENTION_DAYS', dropBodiesBefore],
+  approval_requests: ['APPROVAL_RETENTION_DAYS', deleteRequestsBefore],
+  versions_of_deleted: ['DELETED_POLICY_RETENTION_DAYS', deleteVersionsBefore],
   dead_letters: [
     'DEAD_LETTER_RETENTION_DAYS',
     (tx, before, limit) => purgeDeadLetters(tx, { before }, limit),
@@ -72,6 +76,7 @@ export async function deleteOutdated(deps: RetentionDeps): Promise<Record<string
   const deleted: Record<string, number> = { given_up }
   for (const [name, [setting, deleteBefore]] of Object.entries(kept))
     deleted[name] = await inBatches(deps, (tx, limit) => deleteBefore(tx, before(setting), limit))
+  deleted.log_counts = await inBatches(deps, (tx, limit) => deleteLogCountsBefore(tx, now - day, limit))
   deleted.deliveries! += await deleteOrphanedDeliveries(deps)
   deleted.people_scrubbed = await scrubErased(deps)
   return deleted

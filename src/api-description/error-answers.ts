@@ -123,7 +123,7 @@ const answers: Record<number, ZodOpenApiResponseObject> = {
   ),
   429: answer(
     'TooManyRequests',
-    'Too many attempts. This one was not processed.',
+    'Too many attempts (`throttled`), or the tenant has used up what its changes of a day can write to its logs (`quota_exceeded`). This one was not processed.',
     new ApiError(429, 'throttled', 'Too many requests. Wait a moment.'),
     retryAfter,
   ),

@@ -71,6 +71,8 @@ t.test('a module decides as other policies do', { skip }, async (t) => {
     body: { kind: 'rego', module: tonnage, conditions: null, module_off_at: null },
   })
   const { id } = written.body
+  const { results } = (await owner.get('/api/v1/audit-log/?action=policy:create')).body
+  t.match(results[0].changes.module, { after: { bytes: Buffer.byteLength(tonnage) } }, 'a digest of the text')
   t.match(await steer(owner, { tonnage: 100, name: 'x' }), { allowed: true })
   const denied = await steer(owner, { tonnage: 6000, name: 'x' })
   t.match(denied, { allowed: false, codes: ['policy_deny'] })

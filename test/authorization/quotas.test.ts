@@ -2,7 +2,7 @@ import t from 'tap'
 import { dailyQuota } from '../../src/authorization/decisions/daily-quota.ts'
 import { deleteOutdated } from '../../workers/retention.ts'
 import { startService } from '../helpers/service.ts'
-import { expect, foundFirm, look } from '../tenancy/staff.ts'
+import { expect, foundFirm, look, wrongCounts } from '../tenancy/staff.ts'
 
 const env = { LIMIT_POLICY_VERSIONS: '3', LIMIT_TENANTS_PER_PERSON: '2' }
 const service = await startService(t, { env })
@@ -62,6 +62,47 @@ t.test('the body of a gated call is removed 30 days after its request ended, and
     status: 200,
     body: { status: 'rejected', context: { body: null } },
   })
+})
+
+t.test('the versions of a policy are deleted 90 days after the policy, and not before', async (t) => {
+  const owner = await service.signUp()
+  const { id } = await expect(201, owner.post(policies, { name: 'x', effect: 'deny', actions: ['doc:read'] }))
+  const kept = await expect(201, owner.post(policies, { name: 'y', effect: 'deny', actions: ['doc:read'] }))
+  await expect(200, owner.patch(`${policies}${id}/`, { description: '2' }))
+  await expect(204, owner.delete(`${policies}${id}/`))
+  const versions = async (policy: string) =>
+    (await look(service, 'select from policy_versions where policy_id = $1', [policy])).length
+  service.advance(90 * 86_400_000 - 1_000)
+  await deleteOutdated(service.worker!)
+  t.equal(await versions(id), 2)
+  service.advance(2_000)
+  t.equal((await deleteOutdated(service.worker!)).versions_of_deleted, 2)
+  t.equal(await versions(id), 0)
+  t.equal(await versions(kept.id), 1)
+})
+
+t.test('an approval request is deleted 400 days after it ended, with its votes', async (t) => {
+  const { owner, id: tenantId, path, hire } = await foundFirm(service)
+  await expect(
+    201,
+    owner.post(policies, { name: 'Ask', effect: 'require_approval', actions: ['department:create'] }),
+  )
+  const admin = await hire('admin')
+  for (const name of ['Rejected', 'Pending'])
+    t.equal((await admin.post(`${path}/departments/`, { name })).status, 403)
+  const ofTenant = 'where tenant_id = $1'
+  const requests = () =>
+    look(service, `select id from approval_requests ${ofTenant} order by created_at`, [tenantId])
+  const [rejected] = await requests()
+  await expect(200, owner.post(`/api/v1/approval-requests/${rejected.id}/reject/`, {}))
+  service.advance(400 * 86_400_000 - 1_000)
+  await deleteOutdated(service.worker!)
+  t.equal((await requests()).length, 2)
+  service.advance(2_000)
+  t.equal((await deleteOutdated(service.worker!)).approval_requests, 1)
+  t.equal((await requests()).length, 1, 'one that is still open stays')
+  t.equal((await look(service, `select from approval_votes ${ofTenant}`, [tenantId])).length, 0)
+  t.same(await wrongCounts(service), [])
 })
 
 t.test(

@@ -20,9 +20,12 @@ const ofNothing = {
   feed_entries: 0,
   audit_rows: 0,
   approval_bodies: 0,
+  approval_requests: 0,
+  versions_of_deleted: 0,
   dead_letters: 0,
   mails: 0,
   sign_in_places: 0,
+  log_counts: 0,
   people_scrubbed: 0,
 }
 

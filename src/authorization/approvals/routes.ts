@@ -85,6 +85,7 @@ export function approvalRoutes(deps: Deps): Route[] {
         refusals: [409],
         load: lockedRequest,
         resource: requestResource,
+        takesAway: () => decision === 'reject',
         act: async (tx, { caller, body: { comment } }, request) =>
           showRequest(await vote(tx, deps, caller, request, { decision, comment })),
       }),
@@ -103,6 +104,7 @@ export function approvalRoutes(deps: Deps): Route[] {
       refusals: [409],
       load: lockedRequest,
       resource: requestResource,
+      takesAway: () => true,
       act: async (tx, { caller }, request) => showRequest(await cancelRequest(tx, deps, caller, request)),
     }),
   ]

@@ -1,5 +1,6 @@
 import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
+import { noteLogged } from '../../platform/audit/log-quota.ts'
 import { addToCount, countRows } from '../../platform/db/count-rows.ts'
 import { byId, byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
@@ -293,6 +294,7 @@ export interface NewRequest extends CallKey {
 
 /** Inserts a request; false if the same call has a pending one. */
 export async function insertRequest(tx: Tx, r: NewRequest): Promise<boolean> {
+  noteLogged(tx, r.context, r.gates, r.approvers)
   const inserted = await tx.maybeOne(sql.type(idRow)`
     insert into approval_requests (tenant_id, id, requester_id, requester_email, action, resource_type, resource_id,
                                    digest, context, reason, gates, approvers, required_approvals, valid_for,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { noteLogged } from '../../platform/audit/log-quota.ts'
 import type { Sealer } from '../../platform/crypto/seal.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { idRow } from '../../platform/db/row-schemas.ts'
@@ -26,6 +27,7 @@ export async function storeCall(
     where tenant_id = ${tenantId} and id = ${id} and status = 'pending' returning id`)
   if (!marked) return false
   const sealed = sealer.seal('stored-call', JSON.stringify(call), contextOf(tenantId, id))
+  noteLogged(tx, sealed)
   tx.later(sql.unsafe`
     insert into stored_calls (tenant_id, id, call_sealed, created_at)
     values (${tenantId}, ${id}, ${sql.binary(sealed)}, ${sql.timestamp(new Date(at))})

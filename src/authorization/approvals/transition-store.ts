@@ -1,7 +1,8 @@
 import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
 import { skippingLocked } from '../../platform/db/claim-rows.ts'
-import { idRow } from '../../platform/db/row-schemas.ts'
+import { subtractGone } from '../../platform/db/count-rows.ts'
+import { countRow, idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import type { Reader } from './store.ts'
 
@@ -153,6 +154,9 @@ export function expireOverdue(
     returning r.tenant_id, r.id, overdue.status as was`)
 }
 
+/** When a request of `status` not pending or approved ended. */
+const endedAt = sql.fragment`coalesce(executed_at, case when status = 'rejected' then decided_at end, expires_at)`
+
 /** Removes the bodies of at most `limit` requests that ended before `before` (ms); returns how many. As the worker role. */
 export async function dropBodiesBefore(tx: Tx, before: number, limit: number): Promise<number> {
   const { rowCount } = await tx.query(sql.unsafe`
@@ -160,7 +164,19 @@ export async function dropBodiesBefore(tx: Tx, before: number, limit: number): P
     where (tenant_id, id) in (
       select tenant_id, id from approval_requests
       where status not in ('pending', 'approved') and jsonb_typeof(context -> 'body') <> 'null'
-        and coalesce(executed_at, case when status = 'rejected' then decided_at end, expires_at) < ${moment(before)}
-      order by coalesce(executed_at, case when status = 'rejected' then decided_at end, expires_at) limit ${limit})`)
+        and ${endedAt} < ${moment(before)}
+      order by ${endedAt} limit ${limit})`)
   return rowCount
+}
+
+/** Deletes at most `limit` requests that ended before `before` (ms), with their votes; returns how many. As the worker role. */
+export function deleteRequestsBefore(tx: Tx, before: number, limit: number): Promise<number> {
+  return tx.oneFirst(sql.type(countRow)`
+    with gone as (
+      delete from approval_requests where (tenant_id, id) in (
+        select tenant_id, id from approval_requests
+        where status not in ('pending', 'approved') and ${endedAt} < ${moment(before)} order by ${endedAt} limit ${limit})
+      returning tenant_id
+    ), counted as (${subtractGone('approval_requests')})
+    select count(*) from gone`)
 }

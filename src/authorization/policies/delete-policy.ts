@@ -8,11 +8,11 @@ import { assertAmong, preconditionFailed } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { incrementPolicyRevision } from '../../tenancy/tenants/revision-store.ts'
-import { draftOf } from './policy-body.ts'
+import { auditedPolicy } from './policy-body.ts'
 import type { PolicyTarget } from './read-policy.ts'
 import { deletePolicy } from './store.ts'
 
-/** Deletes a policy; 409 `managed`. The next request is decided without it. Its versions are kept to explain past decisions. */
+/** Deletes a policy; 409 `managed`. The next request is decided without it. Its versions are kept for a time to explain past decisions. */
 export async function removePolicy(
   tx: Tx,
   deps: Deps,
@@ -26,7 +26,7 @@ export async function removePolicy(
   if (row.managed_by !== null) throw managedByApplication(row.managed_by, 'policy')
   const at = deps.clock()
   incrementPolicyRevision(tx, tenantId)
-  const version = await deletePolicy(tx, tenantId, id, ifMatch)
+  const version = await deletePolicy(tx, tenantId, id, ifMatch, at)
   // It was changed or deleted after it was loaded.
   if (version === null) throw ifMatch ? preconditionFailed() : notFound()
   await appendEvent(tx, {
@@ -39,6 +39,6 @@ export async function removePolicy(
     ...doneBy(caller, at),
     action: 'policy:delete',
     target: { type: 'policy', id },
-    changes: changesBetween(draftOf(row), null),
+    changes: changesBetween(auditedPolicy(row), null),
   })
 }

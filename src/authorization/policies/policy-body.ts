@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { digestOf } from '../../platform/audit/append-audit.ts'
 import {
   actions as catalogue,
   isPolicyAction,
@@ -159,6 +160,12 @@ export function draftOf({ rules, ...row }: PolicyRow): Draft & Rules {
     is_active,
     ...rules,
   }
+}
+
+/** The same for the audit log: a digest in place of the text of a module, which stands in the versions. */
+export function auditedPolicy(row: PolicyRow): Record<string, unknown> {
+  const draft = draftOf(row)
+  return { ...draft, ...(draft.module !== undefined && { module: digestOf(draft.module) }) }
 }
 
 /** The kind of stored rules. */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
+import { changesOnly } from '../../platform/http/changes-only.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import { pageOf, together } from '../../platform/http/lists.ts'
 import {
@@ -92,6 +93,8 @@ export const policyRoutes = (deps: Deps): Route[] => {
         load: findTarget,
         resource: policyResource,
         prepare: (target, input) => planChange(deps, input.caller, target, input),
+        takesAway: ({ body: { change_reason: _, ...body } }, { row }) =>
+          row.is_active && changesOnly(body, { is_active: false }),
         act: write,
       }),
     ),

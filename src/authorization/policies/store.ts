@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { noteLogged } from '../../platform/audit/log-quota.ts'
 import { addToCount, countRows } from '../../platform/db/count-rows.ts'
 import { byFlag, byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
@@ -208,12 +209,26 @@ export async function deletePolicy(
   tenantId: string,
   id: string,
   versions: Versions,
+  at: number,
 ): Promise<number | null> {
   const version = await tx.maybeOneFirst(sql.type(numberRow)`
     delete from policies where tenant_id = ${tenantId} and id = ${id} and ${versionAmong(sql.fragment`version`, versions)}
     returning version`)
-  if (version !== null) addToCount(tx, tenantId, 'policies', -1)
+  if (version === null) return null
+  addToCount(tx, tenantId, 'policies', -1)
+  tx.later(sql.unsafe`
+    update policy_versions set deleted_at = ${sql.timestamp(new Date(at))}
+    where tenant_id = ${tenantId} and policy_id = ${id}`)
   return version
+}
+
+/** Deletes at most `limit` versions of policies that were deleted before `before` (ms); returns how many. As the worker role. */
+export async function deleteVersionsBefore(tx: Tx, before: number, limit: number): Promise<number> {
+  const { rowCount } = await tx.query(sql.unsafe`
+    delete from policy_versions where (tenant_id, id) in (
+      select tenant_id, id from policy_versions where deleted_at < ${sql.timestamp(new Date(before))}
+      order by deleted_at limit ${limit})`)
+  return rowCount
 }
 
 const roleName = z.object({ id: z.uuid(), name: z.string() })
@@ -234,10 +249,12 @@ const source = z.custom<Source>((value) => typeof value === 'object' && value !=
 
 /** Appends a version to the history. Versions never change. */
 export async function insertVersion(tx: Tx, policy: NewPolicy, reason: string): Promise<void> {
+  const source = { ...policy.fields, ...policy.rules }
+  noteLogged(tx, source, policy.module?.zipped)
   tx.later(sql.unsafe`
     insert into policy_versions (tenant_id, id, policy_id, version, source, checksum, author_id, reason, created_at,
                                  module_key, module_reads, module)
-    values (${policy.tenantId}, ${timeOrderedId(policy.at)}, ${policy.id}, ${policy.version}, ${sql.jsonb({ ...policy.fields, ...policy.rules } as never)},
+    values (${policy.tenantId}, ${timeOrderedId(policy.at)}, ${policy.id}, ${policy.version}, ${sql.jsonb(source as never)},
             ${policy.checksum}, ${policy.authorId}, ${reason}, ${sql.timestamp(new Date(policy.at))},
             ${policy.module?.key ?? null}, ${policy.module ? sql.jsonb(policy.module.attributes as never) : null},
             ${policy.module ? sql.binary(policy.module.zipped) : null})`)

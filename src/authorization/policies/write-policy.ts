@@ -11,7 +11,7 @@ import { askReview } from './ask-trial-thread.ts'
 import { type Compiled, compileBody, policyInvalid } from './compile-body.ts'
 import { measurePatterns } from './measure-patterns.ts'
 import { countModules } from './module-store.ts'
-import { type Draft, draftOf } from './policy-body.ts'
+import { auditedPolicy, type Draft } from './policy-body.ts'
 import { type PolicySchema, readPolicySchema, samePolicySchema } from './policy-schema.ts'
 import { prepareModule, tooManyModules } from './prepare-module.ts'
 import {
@@ -135,7 +135,7 @@ export async function writePolicy(
     ...doneBy(caller, at),
     action: current ? 'policy:update' : 'policy:create',
     target: { type: 'policy', id },
-    changes: changesBetween(current && draftOf(current), draftOf(row)),
+    changes: changesBetween(current && auditedPolicy(current), auditedPolicy(row)),
   })
   return { row, roles: schema.roles, warnings: compiled.warnings }
 }

@@ -1,5 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
+import { countLog } from '../../platform/audit/log-quota.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
@@ -27,6 +28,7 @@ export async function generateRecoveryCodes(deps: Deps, caller: Caller, currentP
   const codes = Array.from({ length: config.OTP_STATIC_TOKEN_COUNT }, makeRecoveryCode)
   const hashes = codes.map((code) => recoveryCodeHashes(sealer, userId, code)[0]!)
   const deviceId = await inTenant(db, caller, async (tx) => {
+    countLog(tx, config, { caller, at, refuses: true })
     await holdSignIn(tx, caller)
     const from = await countsFrom(deps, tx, caller, at)
     const set = { userId, id: timeOrderedId(at), countsFrom: from, signInId, at }

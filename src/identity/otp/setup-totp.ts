@@ -1,5 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
+import { countLog } from '../../platform/audit/log-quota.ts'
 import { makeTotpSecret, provisioningUri } from '../../platform/crypto/totp.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
@@ -29,6 +30,7 @@ export async function setUpTotp(
   const secret = makeTotpSecret()
   const secretSealed = sealer.seal('totp', secret, totpContext(userId, id))
   const device = await inTenant(db, caller, async (tx) => {
+    countLog(tx, config, { caller, at, refuses: true })
     await holdSignIn(tx, caller)
     await putUnconfirmedTotp(tx, { id, userId, name, secretSealed, signInId, at })
     await appendAudit(tx, {

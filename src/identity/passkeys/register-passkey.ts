@@ -1,5 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { changesBetween } from '../../platform/audit/append-audit.ts'
+import { countLog } from '../../platform/audit/log-quota.ts'
 import { recordChange } from '../../platform/audit/record-change.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
@@ -44,6 +45,7 @@ export async function registerPasskey(
   const { transports } = credential.response
   const id = timeOrderedId(at)
   const registered = await inTenant(deps.db, caller, async (tx) => {
+    countLog(tx, deps.config, { caller, at, refuses: true })
     await holdSignIn(tx, caller)
     await assertRoomForPasskey(tx, userId)
     const from = await countsFrom(deps, tx, caller, at)

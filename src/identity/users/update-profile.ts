@@ -1,5 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
+import { countLog } from '../../platform/audit/log-quota.ts'
 import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import type { Caller } from '../../platform/http/caller.ts'
@@ -68,6 +69,7 @@ async function writeProfile(
   const { first_name: firstName = null, last_name: lastName = null } = change
   const at = deps.clock()
   await asSystem(deps.db, 'a profile appears in every tenant of its person', async (tx) => {
+    countLog(tx, deps.config, { caller: { ...caller, tenantId: caller.tokenTenantId }, at, refuses: true })
     if (email !== null) {
       await lockUser(tx, id)
       await assertNotEnded(tx, caller) // a reset could have given the account to the owner of its address

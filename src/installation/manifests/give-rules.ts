@@ -89,7 +89,7 @@ export async function giveRules(
   // Policies come before roles are removed, because earlier versions name these; both before names are written, because
   // a new or renamed role can take the name of one that leaves.
   await Promise.all([
-    ...policies.removed.map(({ id }) => deletePolicy(tx, tenantId, id, null)),
+    ...policies.removed.map(({ id }) => deletePolicy(tx, tenantId, id, null, recipient.at)),
     ...policies.written.map((policy) => writeManaged(tx, recipient, rules, policy)),
   ])
   const kept = await removeNames(tx, tenantId, names)

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { ActionName } from '../../policy-engine/catalogue/actions.ts'
 import type { SubjectType } from '../../policy-engine/evaluate/query.ts'
@@ -6,6 +7,7 @@ import { sql, type Tx } from '../db/transaction.ts'
 import type { Caller } from '../http/caller.ts'
 import type { RequestInfo } from '../http/request-info.ts'
 import { timeOrderedId } from '../outbox/time-ordered-id.ts'
+import { noteLogged } from './log-quota.ts'
 
 /** Actions of the catalogue, and what public routes and the service itself do. */
 type AuditAction =
@@ -35,7 +37,7 @@ type AuditAction =
   | 'webhook:throttle'
   | 'api_key:revoke'
 
-/** The old and new value of each changed field. */
+/** The old and new value of each changed field. The log has only a digest of long ones. */
 export type Changes = Record<string, { before: unknown; after: unknown }>
 
 /** Who acted: a person, or a service account, which has no address. */
@@ -61,15 +63,37 @@ export interface AuditRow {
  * Writes an audit row in the transaction of the change. Throws (a bug of ours) for a field that is named like a secret.
  */
 export async function appendAudit(tx: Tx, row: AuditRow): Promise<void> {
-  const { tenantId, actor, requestInfo, action, target, changes = {}, at } = row
+  const { tenantId, actor, requestInfo, action, target, at } = row
+  const changes = bounded(row.changes ?? {})
   for (const field of Object.keys(changes))
     if (secretName.test(field)) throw new Error(`The audit log must not hold the field ${field}`)
+  noteLogged(tx, changes, requestInfo.userAgent)
   tx.later(sql.unsafe`
     insert into audit_log (tenant_id, id, at, actor_type, actor_id, actor_email, action, target_type, target_id, ip,
                            user_agent, request_id, decision_id, changes)
     values (${tenantId}, ${timeOrderedId(at)}, ${sql.timestamp(new Date(at))}, ${actor ? (actor.type ?? 'user') : 'system'},
             ${actor?.id ?? null}, ${actor?.email ?? null}, ${action}, ${target.type}, ${target.id}, ${requestInfo.ip},
             ${requestInfo.userAgent}, ${requestInfo.requestId}, ${row.decisionId ?? null}, ${sql.jsonb(changes as never)})`)
+}
+
+const maxBytes = 4_096
+
+/** What the audit log has of a long value: who has the value can prove that it is the one. */
+export function digestOf(value: unknown): { sha256: string; bytes: number } {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return { sha256: hash('sha256', text), bytes: Buffer.byteLength(text) }
+}
+
+/** The changes, with digests in place of values of more than 4 KiB of JSON. */
+function bounded(changes: Changes): Changes {
+  const shorten = (value: unknown) =>
+    Buffer.byteLength(JSON.stringify(value) ?? '') > maxBytes ? digestOf(value) : value
+  return Object.fromEntries(
+    Object.entries(changes).map(([field, { before, after }]) => [
+      field,
+      { before: shorten(before), after: shorten(after) },
+    ]),
+  )
 }
 
 const secretName = /password|secret|token|hash|sealed|codes?$|jti/i

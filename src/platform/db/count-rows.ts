@@ -42,6 +42,12 @@ export function addToCount(tx: Tx, tenantId: string, relation: CountedTable, by 
     on conflict (tenant_id, relation) do update set rows = c.rows + excluded.rows`)
 }
 
+/** Subtracts the rows of `gone`, a part of the statement with their tenant_id, from the counters of their tenants. */
+export const subtractGone = (relation: CountedTable): FragmentSqlToken => sql.fragment`
+  update row_counts c set rows = c.rows - g.count
+  from (select tenant_id, count(*) as count from gone group by tenant_id) g
+  where c.tenant_id = g.tenant_id and c.relation = ${relation}`
+
 /** Deletes rows of one tenant by the statement `deletion`, and subtracts as many as there were from the table's counter. */
 export function deleteCounted(
   tx: Tx,

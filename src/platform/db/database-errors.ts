@@ -1,6 +1,7 @@
 /** SQLSTATEs of broken constraints (PostgreSQL documentation, appendix A). */
 export const foreignKeyViolation = '23503'
 export const uniqueViolation = '23505'
+export const checkViolation = '23514'
 
 /** The SQLSTATE of a database error (or its socket's code), also of its cause; empty for any other error. */
 export function sqlState(error: unknown): string {

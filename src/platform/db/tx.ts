@@ -1,5 +1,5 @@
 import type { QuerySqlToken } from 'slonik'
-import { sqlState, uniqueViolation } from './database-errors.ts'
+import { checkViolation, sqlState, uniqueViolation } from './database-errors.ts'
 import type { Answer, Statement } from './flush.ts'
 import { type Connection, statementNamed } from './pool.ts'
 import { type Scope, type Sending, scopeFault, scopeStatements, setLocal } from './scope.ts'
@@ -15,7 +15,8 @@ export const commit = (prepared: boolean) => statementNamed('commit', 'commit', 
 
 /** The error to throw when a statement failed with `error`. */
 const thrownFor = (error: Error, failed: Pick<Asked, 'ifTaken'> | undefined): Error =>
-  failed?.ifTaken && sqlState(error) === uniqueViolation ? failed.ifTaken() : error
+  failed?.ifTaken && refusals.has(sqlState(error)) ? failed.ifTaken() : error
+const refusals = new Set([uniqueViolation, checkViolation])
 
 const ignore = () => undefined
 const ended = () => new Error('A statement came after the end of its transaction')
@@ -40,6 +41,7 @@ export class Tx extends Statements {
   #asked: Asked[] = []
   readonly #behindCommit: Statement[] = []
   readonly #answered: (() => void)[] = []
+  readonly #atCommit: (() => void)[] = []
   #waiting = 0
   #flushing: Promise<void> = Promise.resolve()
   #scheduled = false
@@ -61,7 +63,7 @@ export class Tx extends Statements {
 
   /**
    * A statement whose answer nothing waits for. It goes out with the next statement, or with the commit. Its error
-   * fails the transaction. `ifTaken` makes the error to throw in place of a violation of a unique constraint.
+   * fails the transaction. `ifTaken` makes the error to throw in place of a violation of a unique or check constraint.
    */
   later(token: QuerySqlToken, ifTaken?: () => Error): void {
     this.#sendLater(statementOf(token, this.#sending.prepared), ifTaken)
@@ -82,6 +84,11 @@ export class Tx extends Statements {
   afterCommit(token: QuerySqlToken): void {
     this.#assertOpen()
     this.#behindCommit.push(statementOf(token, this.#sending.prepared))
+  }
+
+  /** Calls `add` when the work is done. What it asks for by {@link later} goes out with the commit. */
+  atCommit(add: () => void): void {
+    this.#atCommit.push(add)
   }
 
   /** Sets `app.<name>` to an id until the transaction ends, in a form that Citus sends to its nodes. As {@link later}. */
@@ -154,6 +161,7 @@ export class Tx extends Statements {
     if (this.#waiting > 0) throw new Error('A transaction ended while a statement of it was still running')
     if (this.#failure)
       throw new Error('A statement failed and its transaction went on', { cause: this.#failure })
+    for (const add of this.#atCommit) add()
     this.#ended = true
     if (!this.#begun && this.#asked.length === 0) return
     let tag = ''

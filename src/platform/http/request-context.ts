@@ -3,6 +3,7 @@ import type { ActionName } from '../../policy-engine/catalogue/actions.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import type { AccessEngine } from '../../policy-engine/evaluate/engine.ts'
 import type { DecisionQuery } from '../../policy-engine/evaluate/query.ts'
+import type { LogQuota } from '../audit/log-quota.ts'
 import type { Sealer } from '../crypto/seal.ts'
 import type { TokenSigner } from '../crypto/token-signer.ts'
 import type { Read } from '../db/read.ts'
@@ -53,6 +54,7 @@ export interface PathDeps {
   approvals: Approvals
   apiKeys: ApiKeys
   budget: CallBudget
+  config: LogQuota
   /** ms since 1970 */
   clock: () => number
   db: Pick<Databases, 'api' | 'replica'>

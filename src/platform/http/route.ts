@@ -97,7 +97,6 @@ type LoadInput<B extends ZodType, Q extends ZodObject> = Omit<
   'requestInfo'
 >
 
-/** What most loads need: the caller and the parameters of the path. */
 export type LoadTarget = Pick<AnyLoadInput, 'caller' | 'params'>
 
 /** Decided before it runs, on the route and on what was sent. Its action cannot require an approval. */
@@ -137,6 +136,8 @@ export interface ChangeSpec<B extends ZodType, Q extends ZodObject, R extends Zo
   resource?(loaded: NoInfer<L>, input: InputOf<B, Q>): ResourceOf
   /** Slow work between decision and change, outside any transaction. `act` then has a transaction of its own. */
   prepare?(loaded: NoInfer<L>, input: InputOf<B, Q>): Promise<P>
+  /** Whether it only takes access or rights away, as every DELETE does: then it is never 429 `quota_exceeded`. */
+  takesAway?(input: InputOf<B, Q>, loaded: NoInfer<L>): boolean
   /** The tenant that `act` writes to, where that is a new one. */
   into?(prepared: NoInfer<P>): string
   /** Wraps the transaction of the change, for example in a limit that does not count failures. */
@@ -200,6 +201,7 @@ export interface Changing {
   load?(tx: Tx, input: AnyInput): Promise<unknown>
   resource?(loaded: unknown, input: AnyInput): ResourceOf
   prepare?(loaded: unknown, input: AnyInput): Promise<unknown>
+  takesAway?(input: AnyInput, loaded: unknown): boolean
   into?(prepared: unknown): string
   around?<T>(
     change: () => Promise<T>,

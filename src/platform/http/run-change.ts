@@ -1,5 +1,6 @@
 import { actions } from '../../policy-engine/catalogue/actions.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
+import { countLog } from '../audit/log-quota.ts'
 import { inTenant, type Tx } from '../db/transaction.ts'
 import { notFound, unavailable } from '../errors.ts'
 import { createKeyedSemaphore } from '../keyed-semaphore.ts'
@@ -9,7 +10,7 @@ import { decide, logWithChange, resourceIn, sentResource } from './decide.ts'
 import { type Allowed, assertAllowed, permit, permitChange } from './permit.ts'
 import type { RepeatableCall } from './repeatable-call.ts'
 import type { PathDeps, RequestContext } from './request-context.ts'
-import { type AnyInput, type Changing, overtaken } from './route.ts'
+import { type AnyInput, type Changing, overtaken, type Route } from './route.ts'
 import type { StoredCall } from './stored-call.ts'
 
 interface Change {
@@ -110,6 +111,8 @@ function repeated({ http }: RequestContext, first: { answer: unknown }): unknown
 /** Also gives the answer of the first call, if this one repeats it: the caller needs the permission still. */
 async function loadAndDecide(tx: Tx, deps: PathDeps, request: RequestContext, change: Change) {
   const { route, input, approvalId, repeatable } = change
+  // For the approval request that the change may need.
+  countLog(tx, deps.config, { caller: request.caller, at: request.now, refuses: true })
   const first = repeatable ? await repeatable.find(tx) : null
   const call = guardedCall(request, change)
   // Lock the approval first: of two calls with the same approval, the second waits here and then finds it used.
@@ -143,6 +146,12 @@ async function actAndConsume(
   decided: { loaded: unknown; permitted: Allowed; prepared?: unknown },
 ): Promise<{ answer: unknown; isLogged: boolean }> {
   const { route, input, repeatable } = change
+  const caller = { ...request.caller, ...(route.into && { tenantId: route.into(decided.prepared) }) }
+  countLog(tx, deps.config, {
+    caller,
+    at: request.now,
+    refuses: !takesAway(request.route, change, decided.loaded),
+  })
   const answer = await route.act(tx, input, decided.loaded, decided.prepared)
   const { approvalId } = decided.permitted
   if (answer === overtaken) return { answer, isLogged: false }
@@ -151,6 +160,10 @@ async function actAndConsume(
   // The transaction of a new tenant does not see the caller's.
   return { answer, isLogged: !route.into && logWithChange(tx, deps, request) }
 }
+
+/** A change that takes something away is made although the tenant's logs are full for the day. */
+const takesAway = ({ method }: Pick<Route, 'method'>, { route, input }: Change, loaded: unknown): boolean =>
+  method === 'DELETE' || (route.takesAway?.(input, loaded) ?? false)
 
 /** The call that an approval is bound to. */
 function guardedCall(

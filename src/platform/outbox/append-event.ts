@@ -1,3 +1,4 @@
+import { noteLogged } from '../audit/log-quota.ts'
 import { listsOfValues } from '../db/rows.ts'
 import { sql, type Tx } from '../db/transaction.ts'
 import type { Message } from '../jobs/queues.ts'
@@ -30,6 +31,7 @@ export async function appendEvent<Type extends EventType>(tx: Tx, event: NewEven
   const id = timeOrderedId(event.at)
   const message: Message<'event-fanout'> = { v: 1, event_id: id, request_id: requestId, traceparent: own }
   const at = sql.timestamp(new Date(event.at))
+  noteLogged(tx, data)
   tx.later(sql.unsafe`
     with event as (
       insert into events (tenant_id, id, type, subject, data, actor_id, request_id, traceparent, occurred_at)
@@ -57,7 +59,9 @@ export async function appendEvents<Type extends EventType>(
   const rows = each.map(({ subject, data }) => {
     const id = timeOrderedId(common.at)
     const message: Message<'event-fanout'> = { v: 1, event_id: id, request_id: requestId, traceparent: own }
-    const json = JSON.stringify(eventTypes[type].parse(data))
+    const checked = eventTypes[type].parse(data)
+    noteLogged(tx, checked)
+    const json = JSON.stringify(checked)
     return {
       event: [tenantId, id, type, subject, json, actorId, requestId, own ?? common.traceparent ?? null, at],
       message: [tenantId, id, 'event-fanout', JSON.stringify(message), at],

@@ -121,6 +121,7 @@ export function invitationRoutes(deps: Deps): Route[] {
       refusals: [409],
       load: invitationOfPath,
       resource: invitationResource,
+      takesAway: () => true,
       act: async (tx, { caller }, invitation) =>
         showInvitation(await cancelInvitation(tx, deps, caller, invitation)),
     }),

@@ -1,6 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
+import { changesOnly } from '../../platform/http/changes-only.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import { linkRoute } from '../../platform/http/link-route.ts'
 import { listing, pageAndCount, pageOf } from '../../platform/http/lists.ts'
@@ -98,6 +99,7 @@ export const memberRoutes = (deps: Deps): Route[] => [
       versioned: true,
       load: lockedMember,
       resource: memberResource,
+      takesAway: ({ body }) => changesOnly(body, { status: 'suspended' }),
       act: async (tx, input, member) => showMember(await updateMember(tx, deps, input.caller, member, input)),
     }),
   ),

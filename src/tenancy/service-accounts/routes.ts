@@ -1,6 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
+import { changesOnly } from '../../platform/http/changes-only.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import { listing, pageAndCount, pageOf } from '../../platform/http/lists.ts'
 import { changeRoute, type Route, resourceRoute, route, type Target } from '../../platform/http/route.ts'
@@ -77,6 +78,7 @@ export const serviceAccountRoutes = (deps: Deps): Route[] => [
     versioned: true,
     load: lockedAccount,
     resource: accountResource,
+    takesAway: ({ body }) => changesOnly(body, { status: 'disabled' }),
     act: async (tx, input, account) =>
       showAccount(await updateAccount(tx, deps, input.caller, account, input)),
   }),

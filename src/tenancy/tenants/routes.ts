@@ -120,6 +120,7 @@ export const tenantRoutes = (deps: Deps): Route[] => [
       refusals: [409],
       load: lockedTenant,
       resource: tenantResource,
+      takesAway: () => verb !== 'activate',
       act: async (tx, { caller }, tenant) => showTenant(await changeStatus(tx, deps, caller, tenant, verb)),
     }),
   ),

@@ -189,6 +189,19 @@ t.test('the log contains no secret, and rejects fields that are named like one',
     )
 })
 
+t.test('a row of the audit log has a digest of a value of more than 4 KiB', async (t) => {
+  const value = {
+    attribute: 'subject.email',
+    operator: 'in',
+    value: Array.from({ length: 200 }, (_, n) => `${n}@example.com`.padStart(40, 'x')),
+  }
+  const policy = { name: 'Long', effect: 'deny', actions: ['doc:read'], conditions: value }
+  t.equal((await firm.owner.post('/api/v1/policies/', policy)).status, 201)
+  const { changes } = (await entries('action=policy:create'))[0]!
+  t.match(changes.conditions, { before: null, after: { sha256: /^[0-9a-f]{64}$/, bytes: Number } })
+  t.match(changes.name, { after: 'Long' })
+})
+
 t.test('changes are the fields that differ, independent of order', async (t) => {
   t.same(changesBetween({ a: 1, b: { x: 1, y: 2 } }, { b: { y: 2, x: 1 }, a: 2 }), {
     a: { before: 1, after: 2 },

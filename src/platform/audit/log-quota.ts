@@ -1,0 +1,90 @@
+import { dayOf } from '../db/daily-counts.ts'
+import { sql, type Tx } from '../db/transaction.ts'
+import { ApiError } from '../errors.ts'
+import type { Caller } from '../http/caller.ts'
+import { nilUuid } from '../uuid.ts'
+
+/** A change whose log is counted. `refuses`: false for a change that is made although the quota is used up. */
+interface CountedChange {
+  caller: Pick<Caller, 'tenantId' | 'userId' | 'impersonatorId' | 'subjectType'>
+  /** in ms since 1970 */
+  at: number
+  refuses: boolean
+}
+
+export interface LogQuota {
+  LIMIT_LOG_MB_PER_DAY: number
+}
+
+const megabyte = 1_000_000
+const dayMs = 86_400_000
+/** A person's part of the tenant's quota. */
+const personalShare = 0.1
+/** Bytes of a row without its JSON, with its entries in indexes. */
+const rowBytes = 400
+
+const counted = new WeakMap<Tx, CountedChange & { bytes: number }>()
+
+/**
+ * From now on, what the transaction writes into the tenant's versions, audit log, events and approval requests counts
+ * against LIMIT_LOG_MB_PER_DAY, a person's changes also against their tenth of it. The commit fails with 429
+ * `quota_exceeded` when there is not enough left, unless the change is never refused.
+ */
+export function countLog(tx: Tx, quota: LogQuota, change: CountedChange): void {
+  const known = counted.get(tx)
+  if (known) return void Object.assign(known, change)
+  const current = { ...change, bytes: 0 }
+  counted.set(tx, current)
+  tx.atCommit(() => {
+    if (current.bytes > 0) addBytes(tx, quota.LIMIT_LOG_MB_PER_DAY * megabyte, current)
+  })
+}
+
+/** Counts a row with these values as JSON or bytes, if the transaction is one whose log is counted. */
+export function noteLogged(tx: Tx, ...values: readonly unknown[]): void {
+  const current = counted.get(tx)
+  if (current) current.bytes += values.reduce((sum: number, value) => sum + sizeOf(value), rowBytes)
+}
+
+const sizeOf = (value: unknown) =>
+  value instanceof Buffer ? value.length : Buffer.byteLength(JSON.stringify(value) ?? '')
+
+/** The statement goes out with the commit, because no two changes of a tenant can commit while its row is locked. */
+function addBytes(
+  tx: Tx,
+  limit: number,
+  { caller, at, refuses, bytes }: CountedChange & { bytes: number },
+): void {
+  const day = dayOf(at)
+  const row = (userId: string, most: number) =>
+    sql.fragment`(${caller.tenantId}, ${userId}, ${day}, ${bytes}, ${refuses ? Math.floor(most) : null})`
+  const person = caller.subjectType === 'user' ? (caller.impersonatorId ?? caller.userId) : null
+  const ofTenant = row(nilUuid, limit)
+  const rows = person ? sql.fragment`${row(person, limit * personalShare)}, ${ofTenant}` : ofTenant
+  tx.later(
+    sql.unsafe`
+      insert into log_counts as c (tenant_id, user_id, day, used, most) values ${rows}
+      on conflict (tenant_id, user_id) do update set
+        day = greatest(c.day, excluded.day),
+        used = excluded.used + case when c.day < excluded.day then 0 else c.used end,
+        most = excluded.most`,
+    () => quotaExceeded(at),
+  )
+}
+
+/** Deletes at most `limit` counts of days before that of `before` (ms); returns how many. As the worker role. */
+export async function deleteLogCountsBefore(tx: Tx, before: number, limit: number): Promise<number> {
+  const { rowCount } = await tx.query(sql.unsafe`
+    delete from log_counts where (tenant_id, user_id) in (
+      select tenant_id, user_id from log_counts where day < ${dayOf(before)} order by day limit ${limit})`)
+  return rowCount
+}
+
+const quotaExceeded = (at: number) =>
+  new ApiError(
+    429,
+    'quota_exceeded',
+    'What the changes of a day may add to the logs and histories of this tenant is used up, or the tenth of it that one person may. ' +
+      'Try again after midnight (UTC). Deleting, suspending and switching off still work.',
+    { headers: { 'Retry-After': String(Math.ceil((dayMs - (at % dayMs)) / 1_000)) } },
+  )
