@@ -138,7 +138,7 @@ export const settings = {
   JWT_PRIVATE_KEYS: setting(
     text,
     undefined,
-    'Your own signing keys (a JWK set or PKCS#8 PEM; the first signs) instead of those in Postgres',
+    'Your own signing keys (a JWK set or PKCS#8 PEM; the first signs; RSA of 3,072 bits or more) instead of those in Postgres',
     { secret: true },
   ),
   JWT_ISSUER: setting(text, undefined, 'Claim `iss`', {

@@ -8,7 +8,7 @@ const fromSwaggerUi = (name: string) => asset(`/docs/${name}`, readFileSync(new 
 
 // Swagger UI sets styles only by script, and its icons are data URLs.
 const policy =
-  "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types dompurify inert default"
 
 /**
  * Handlers of GET by path: `/docs`, the files that it loads, and `/openapi.json`. Everything comes from this service, so

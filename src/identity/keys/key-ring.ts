@@ -1,4 +1,4 @@
-import { createPrivateKey } from 'node:crypto'
+import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
 import type { Config } from '../../config.ts'
 import type { Deps } from '../../deps.ts'
@@ -105,9 +105,20 @@ function keysOfPem(text: string): JWK[] {
   return blocks.map((pem) => createPrivateKey(pem).export({ format: 'jwk' }) as JWK)
 }
 
+const minRsaBits = 3_072
+
+/** Throws for a key of fewer bits than the strength of the other two algorithms asks for (NIST SP 800-57). */
+function longEnough(jwk: JWK): 'RS256' {
+  const { modulusLength = 0 } = createPublicKey({ key: jwk, format: 'jwk' }).asymmetricKeyDetails ?? {}
+  if (modulusLength >= minRsaBits) return 'RS256'
+  throw new Error(
+    `JWT_PRIVATE_KEYS holds an RSA key of ${modulusLength} bits. RSA needs at least ${minRsaBits}: make one with openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:${minRsaBits}`,
+  )
+}
+
 function algorithmOf(jwk: JWK): SigningKey['algorithm'] {
   if (jwk.kty === 'EC' && jwk.crv === 'P-256') return 'ES256'
   if (jwk.kty === 'OKP' && jwk.crv === 'Ed25519') return 'EdDSA'
-  if (jwk.kty === 'RSA') return 'RS256'
+  if (jwk.kty === 'RSA') return longEnough(jwk)
   throw new Error('JWT_PRIVATE_KEYS can hold P-256, Ed25519 and RSA keys only')
 }

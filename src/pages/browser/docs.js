@@ -12,6 +12,27 @@ function sameOrigin(request) {
   return request
 }
 
+// Trusted Types: Swagger UI sets the texts of the document as HTML. What is more than formatted text is not set.
+const formatted =
+  'p a code pre em strong ul ol li br div span blockquote table thead tbody tr th td h1 h2 h3 h4 h5 h6'
+const elements = new Set(formatted.toUpperCase().split(' '))
+const attributes = { class: /^/, href: /^(https?:|[/#])/, target: /^_blank$/, rel: /^/, title: /^/ }
+const inert = window.trustedTypes?.createPolicy('inert', { createHTML: (html) => html })
+window.trustedTypes?.createPolicy('default', {
+  createHTML(html) {
+    const { head, body } = new DOMParser().parseFromString(inert.createHTML(html), 'text/html')
+    const isFormatted = [...head.children, ...body.querySelectorAll('*')].every(
+      (element) =>
+        elements.has(element.tagName) &&
+        [...element.attributes].every(({ name, value }) => attributes[name]?.test(value)),
+    )
+    return isFormatted ? html : ''
+  },
+})
+
+// Earlier releases kept tokens here.
+window.localStorage.removeItem('authorized')
+
 window.SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#docs',
@@ -21,7 +42,6 @@ window.SwaggerUIBundle({
   defaultModelsExpandDepth: 0,
   displayRequestDuration: true,
   filter: true,
-  persistAuthorization: true,
   requestInterceptor: sameOrigin,
   showExtensions: true,
   tryItOutEnabled: true,

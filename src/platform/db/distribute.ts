@@ -91,7 +91,7 @@ async function stopForcing(client: pg.Client): Promise<void> {
  * Lets `memberships_of` ask only the nodes of a person's tenants, one after the other. A condition with a value on each
  * table is what leads Citus to a node: it derives none from a join with a list of tenants.
  */
-async function readByPerson(client: pg.Client): Promise<void> {
+export async function readByPerson(client: Pick<pg.Client, 'query'>): Promise<void> {
   await client.query(`
     create or replace function memberships_of(person uuid)
       returns table (tenant_id uuid, membership_id uuid, status text, joined_at timestamptz, last_entered_at timestamptz,

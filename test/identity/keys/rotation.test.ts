@@ -174,7 +174,7 @@ t.test(
   async (t) => {
     const pairs = await Promise.all(
       (['EdDSA', 'ES256', 'RS256'] as const).map((algorithm) =>
-        generateKeyPair(algorithm, { extractable: true }),
+        generateKeyPair(algorithm, { extractable: true, modulusLength: 3_072 }),
       ),
     )
     const pem = (await Promise.all(pairs.map((pair) => exportPKCS8(pair.privateKey)))).join('\n')
@@ -196,6 +196,12 @@ t.test(
       await t.rejects(rotateKeys({ ...deps, config }), { message: /JWT_PRIVATE_KEYS/ })
     }
     t.same(kids(rings[0]!), kids(rings[1]!), 'a kid is the thumbprint in both forms')
+    const short = await generateKeyPair('RS256', { extractable: true, modulusLength: 2_048 })
+    const shortSet = JSON.stringify({ keys: [await exportJWK(short.privateKey)] })
+    for (const JWT_PRIVATE_KEYS of [await exportPKCS8(short.privateKey), shortSet])
+      await t.rejects(ringOf({ config: { ...deps.config, JWT_PRIVATE_KEYS } }), {
+        message: /^JWT_PRIVATE_KEYS holds an RSA key of 2048 bits\. RSA needs at least 3072: make one/,
+      })
     const publicOnly = JSON.stringify({ keys: [await exportJWK(pairs[0]!.publicKey)] })
     for (const JWT_PRIVATE_KEYS of [
       'nonsense',

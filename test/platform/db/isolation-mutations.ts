@@ -188,6 +188,17 @@ export const mutations: [title: string, check: string, named: RegExp, sql: strin
        as $$ begin return query select t.id, t.name, t.slug, t.status, '', '{}'::text[] from public.tenants t; end $$`,
   ],
   [
+    'another body of what a listed function calls',
+    'definer_function',
+    /memberships_of/,
+    `create or replace function memberships_of(person uuid)
+       returns table (tenant_id uuid, membership_id uuid, status text, joined_at timestamptz, last_entered_at timestamptz,
+                      sessions_ended_at timestamptz, roles text[], is_owner boolean, member_count bigint)
+       language sql stable
+       as $$ select m.tenant_id, m.id, m.status, m.joined_at, m.last_entered_at, m.sessions_ended_at, '{}'::text[], false, 0::bigint
+             from public.memberships m $$`,
+  ],
+  [
     'a trigger function that is security definer',
     'definer_function',
     /peek\(\)/,

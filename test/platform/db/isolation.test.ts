@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import t from 'tap'
+import { readByPerson } from '../../../src/platform/db/distribute.ts'
 import { checkIsolation, inspectCatalogue, inspectIsolation } from '../../../src/platform/db/isolation.ts'
 import { catalogueChecks } from '../../../src/platform/db/isolation-catalogue.ts'
 import { bareEnv } from '../../helpers/bare-env.ts'
@@ -48,6 +49,16 @@ for (const [title, check, named, sql] of mutations) {
     t.match(lines.join('\n'), new RegExp(named.source, 'm'), { found })
   })
 }
+
+t.test('what `distribute` makes of a listed function is no fault', async (t) => {
+  await superuser.query('begin')
+  await superuser.query('set local role bailiwick_owner')
+  await readByPerson(superuser)
+  await superuser.query('set local role bailiwick_api')
+  const found = (await inspectCatalogue(superuser)).flatMap((inspection) => inspection.faults)
+  await superuser.query('rollback')
+  t.same(found, [])
+})
 
 t.test('every check of the catalogue is tested by a mutation', async (t) => {
   const tried = new Set(mutations.map(([, check]) => check))

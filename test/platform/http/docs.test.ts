@@ -54,7 +54,7 @@ t.test('the docs page refers only to files of this service, and all of them exis
 
 t.test('the docs page can load from this origin only, and runs no inline script', async (t) => {
   const answer = await get('/docs')
-  t.match(policyOf(answer), /^default-src 'self'; img-src 'self' data:;/)
+  t.match(policyOf(answer), /^default-src 'none'; script-src 'self'; .*require-trusted-types-for 'script'/)
   t.notMatch(policyOf(answer), 'unsafe')
   t.notMatch(await answer.text(), /<script(?![^>]*src=)|style=|<style/)
 })

@@ -10,8 +10,9 @@ const ofConsole = 'console:'
 /** Keeps the nonce of a link that was asked for. */
 export const keepNonce = (nonce: string): void => localStorage.setItem(linkKey, ofConsole + nonce)
 
-/** Deletes the tests of policies and the nonce of a link, at a sign-out. */
+/** Deletes the tests of policies, the nonce of a link and what /docs kept in earlier releases, at a sign-out. */
 export function emptyStorage(): void {
   for (const key of Object.keys(localStorage)) if (key.startsWith(testsPrefix)) localStorage.removeItem(key)
+  localStorage.removeItem('authorized')
   if (localStorage.getItem(linkKey)?.startsWith(ofConsole)) localStorage.removeItem(linkKey)
 }
