@@ -12,6 +12,7 @@ import { policyTests, policyWrites } from './abuses/policy-trials.ts'
 import { percentile } from './percentile.ts'
 import { probe } from './probe.ts'
 import { apiEnvironment, end, entry, freePort, generate, type Load, serve } from './stage.ts'
+import type { Turns } from './watch-loop.ts'
 
 // Measures how one abuser affects the others: the response times of /healthz and the longest turn of the event loop, of the
 // idle service and under the load, in the same run.
@@ -35,18 +36,18 @@ const restMs = 3_000
 
 type Api = Awaited<ReturnType<typeof serve>>
 
-/** The p99 of /healthz and the longest turn of the event loop while `during` runs, in ms. */
+/** The p99 of /healthz and the longest turns of the event loop while `during` runs, in ms. */
 async function watch({ url, child }: Api, during: Promise<unknown>) {
-  await longestTurn(child)
+  await longestTurns(child)
   const { p99, failed } = await probe(during, `${url}/healthz`, {}, everyMs)
-  return { p99, failed, turn: await longestTurn(child) }
+  return { p99, failed, turn: await longestTurns(child) }
 }
 
 /** Of the time since the last call. */
-async function longestTurn(child: Api['child']): Promise<number> {
-  child.send('turn')
-  const [ms] = await once(child, 'message')
-  return ms
+async function longestTurns(child: Api['child']): Promise<Turns> {
+  child.send('turns')
+  const [turns] = await once(child, 'message')
+  return turns
 }
 
 async function run(api: Api, loads: readonly Omit<Load, 'url' | 'seconds'>[]) {
@@ -104,8 +105,9 @@ function summary({ name }: Abuse, runs: readonly Awaited<ReturnType<typeof run>>
     'p99 idle': median(({ idle }) => idle.p99),
     'p99 during': median(({ during }) => during.p99),
     'p99 added': median(({ idle, during }) => during.p99 - idle.p99),
-    'longest turn idle': median(({ idle }) => idle.turn),
-    'longest turn during': median(({ during }) => during.turn),
+    'longest turn idle': median(({ idle }) => idle.turn.ms),
+    'longest turn during': median(({ during }) => during.turn.ms),
+    'its CPU at most': median(({ during }) => during.turn.cpuMs),
     failed: runs.reduce((sum, { during }) => sum + during.failed, 0),
     answers: runs
       .at(-1)!

@@ -5,6 +5,7 @@ import { decisionLog } from './authorization/decisions/record-decision.ts'
 import { shadowCounter } from './authorization/decisions/shadow-counts.ts'
 import { declaredWords } from './authorization/evaluation/declared-words.ts'
 import { policyCache } from './authorization/policies/policy-cache.ts'
+import { readyModules } from './authorization/policies/ready-modules.ts'
 import { switchOffLateModules } from './authorization/policies/switch-off-late-modules.ts'
 import { type Config, sendingOf } from './config.ts'
 import type { Deps } from './deps.ts'
@@ -29,7 +30,12 @@ import { openConnections } from './platform/db/open-connections.ts'
 import type { Pool } from './platform/db/pool.ts'
 import { budgetEngine, decisionPace } from './platform/decision-budget.ts'
 import { createKeyedSemaphore } from './platform/keyed-semaphore.ts'
-import { measureEngine, measureLog, measurePolicies } from './platform/metrics/measure-decisions.ts'
+import {
+  measureEndedModules,
+  measureEngine,
+  measureLog,
+  measurePolicies,
+} from './platform/metrics/measure-decisions.ts'
 import { createMetrics, type Metrics } from './platform/metrics/metrics.ts'
 import type { AccessEngine } from './policy-engine/evaluate/engine.ts'
 import { version } from './version.ts'
@@ -83,7 +89,9 @@ export async function openDeps(
   const readUrl = config.DATABASE_READ_URL
   const replica = readUrl && openMeasuredPool(readUrl, { ...common, size }, { name: 'replica', metrics })
   const db = { api, system, ...(replica && { replica }) }
-  const measured = switchOffLateModules(measureEngine(engine, metrics), { db, log }, clock)
+  const endSwitching = switchOffLateModules({ db, log }, clock)
+  const endMeasuring = measureEndedModules(metrics, log)
+  const measured = measureEngine(engine, metrics)
   const limit = config.LIMIT_DECISION_MS_PER_SECOND
   // Trials and shadow policies have budgets of their own, so that they never take that of real decisions.
   const trials = budgetEngine(measureEngine(engine.trials, metrics), limit)
@@ -100,6 +108,8 @@ export async function openDeps(
   const close = async () => {
     ring.close()
     endSweeping()
+    endSwitching()
+    endMeasuring()
     budget.close()
     limiters.close()
     await Promise.all([shadowCounts.flush(), apiKeys.flush(), decisions.flush()])
@@ -117,7 +127,7 @@ export async function openDeps(
     signer,
     access,
     newPace: () => decisionPace(config.LIMIT_DECISION_MS_PER_REQUEST),
-    policyCache: measurePolicies(policyCache({ db, access }), metrics),
+    policyCache: readyModules(measurePolicies(policyCache({ db }), metrics), access),
     decisionLog: measureLog(decisions, metrics),
     declaredWords: declaredWords({ db, clock }),
     shadowCounts,

@@ -1,7 +1,6 @@
 import { resolveOpa } from '../../src/policy-toolchain/opa.ts'
-import { postAs } from '../stage.ts'
 import type { Abuse } from './abuse.ts'
-import { bearer, signUp } from './people.ts'
+import { bearer, insist, signUp } from './people.ts'
 
 const tenants = 20
 const modulesOfTenant = 20
@@ -18,10 +17,10 @@ const about = (id: string) => ({
 /** Gives the tenant its looping modules, each for an action of its own, and the token of the person in it. */
 async function furnish(url: string, access: string): Promise<void> {
   const definition = { category: 'resource', key: 'list', data_type: 'array', display_name: 'List' }
-  await postAs(access, `${url}/api/v1/attribute-definitions/`, definition)
+  await insist(access, `${url}/api/v1/attribute-definitions/`, definition)
   for (let n = 0; n < modulesOfTenant; n++) {
     const policy = { name: `Loop ${n}`, kind: 'rego', effect: 'deny', actions: [action(n).name] }
-    await postAs(access, `${url}/api/v1/policies/`, { ...policy, module: moduleOf(n) })
+    await insist(access, `${url}/api/v1/policies/`, { ...policy, module: moduleOf(n) })
   }
 }
 
@@ -32,13 +31,14 @@ export const loopingModules: Abuse = {
   settings: async () => ({ OPA_PATH: await resolveOpa({ print: console.error }) }),
   async setUp(url) {
     const person = await signUp(url, 'looper')
-    const tokens = [person.access]
-    for (let n = 1; n < tenants; n++) {
-      const { id } = await postAs(person.access, `${url}/api/v1/tenants/`, { name: `Tenant ${n}` })
-      const switched = { tenant_id: id }
-      tokens.push((await postAs(person.access, `${url}/api/v1/auth/switch-tenant/`, switched)).access!)
-    }
-    for (const access of tokens) await furnish(url, access)
+    const enter = async (tenant_id: string) =>
+      (await insist(person.access, `${url}/api/v1/auth/switch-tenant/`, { tenant_id })).access!
+    const ids: string[] = []
+    for (let n = 0; n < tenants; n++)
+      ids.push((await insist(person.access, `${url}/api/v1/tenants/`, { name: `Tenant ${n}` })).id!)
+    for (const id of ids) await furnish(url, await enter(id))
+    // Tokens are valid for 15 minutes, and compiling takes some.
+    const tokens = await Promise.all(ids.map(enter))
     const evaluations = Array.from({ length: 500 }, (_, n) => ({ action: action(n) }))
     const batch = JSON.stringify({ ...about(person.id), evaluations })
     const single = (n: number) => JSON.stringify({ ...about(person.id), action: action(n) })

@@ -1,9 +1,11 @@
 import { setImmediate as turnOfLoop } from 'node:timers/promises'
 import { actions, isServiceAction } from '../policy-engine/catalogue/actions.ts'
 import type { Lane } from '../policy-engine/evaluate/engine.ts'
-import type { AnyQuery } from '../policy-engine/evaluate/query.ts'
+import { type AnyQuery, askerOf } from '../policy-engine/evaluate/query.ts'
 import { type ApiError, unavailable } from './errors.ts'
 import { createLoopTurns } from './loop-turns.ts'
+import { timeUsed } from './time-used.ts'
+import { decisionShare } from './work-budget.ts'
 
 /** 503: the policies of a tenant take more time than its limit. */
 export const tooCostly = (retryAfter: number): ApiError =>
@@ -13,32 +15,25 @@ export const tooCostly = (retryAfter: number): ApiError =>
     retryAfter,
   )
 
-// A decision takes 2 ms at most. A much longer one was interrupted by other work of the machine.
-const maxCountedMs = 50
-
 /**
- * Wraps an engine, or its lane, to limit each tenant to `limit` ms of decisions a second; beyond that it throws 503 `too_costly`.
- * Owners can always read and change policies, because costly policies can be the cause.
+ * Wraps an engine, or its lane, to limit decisions to `limit` ms of real time a second for each tenant, and for each person over
+ * all their tenants; beyond that it throws 503 `too_costly`. Owners can always read and change policies, because costly
+ * policies can be the cause.
  */
 export function budgetEngine<Engine extends Lane>(
   engine: Engine,
   limit: number,
   now: () => number = () => performance.now(),
 ): Engine {
-  let second = 0
-  let spent = new Map<string, number>()
+  const used = timeUsed(decisionShare(limit), now)
   const within = <T>(query: AnyQuery, ask: () => T): T => {
     const begun = now()
-    if (Math.floor(begun / 1000) !== second) {
-      second = Math.floor(begun / 1000)
-      spent = new Map()
-    }
-    const { tenantId } = query.subject
-    if ((spent.get(tenantId) ?? 0) >= limit && !isOwnerRecovery(query)) throw tooCostly(1)
+    const by = { userId: askerOf(query).id, tenantId: query.subject.tenantId }
+    if (used.msUntilLeft(by) > 0 && !isOwnerRecovery(query)) throw tooCostly(1)
     try {
       return ask()
     } finally {
-      spent.set(tenantId, (spent.get(tenantId) ?? 0) + Math.min(now() - begun, maxCountedMs))
+      used.add(by, now() - begun)
     }
   }
   return {
@@ -63,8 +58,11 @@ export interface DecisionPace {
 
 const sliceMs = 5
 
-/** Of all paced requests, one or a few continue in each turn of the event loop: together they must not keep it from the others. */
-const continueInTurn = createLoopTurns(Number.POSITIVE_INFINITY)
+/**
+ * Of all requests with many or slow decisions, one or a few continue in each turn of the event loop: together they must not
+ * keep it from the others.
+ */
+export const decisionTurn = createLoopTurns(Number.POSITIVE_INFINITY)
 
 /** A pace that yields after each 5 ms and allows `limit` ms in all. */
 export function decisionPace(limit: number, now: () => number = () => performance.now()): DecisionPace {
@@ -77,7 +75,7 @@ export function decisionPace(limit: number, now: () => number = () => performanc
       spent += now() - begun
       if (spent >= limit) throw tooCostly(1)
       await turnOfLoop()
-      await continueInTurn()
+      await decisionTurn()
       begun = now()
     },
   }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { resolveOpa } from '../../src/policy-toolchain/opa.ts'
+import { colleague } from '../helpers/colleague.ts'
 import { eventsOf, openDatabase } from '../helpers/event-log.ts'
 import { type Asked, inTime } from '../helpers/in-time.ts'
 import { type Client, startService } from '../helpers/service.ts'
@@ -81,8 +81,10 @@ t.test('a module decides as other policies do', { skip }, async (t) => {
   t.match(missing, { allowed: false, codes: ['policy_deny'] }, 'a missing value never permits')
   t.same(missing.body.context.missing_attributes.includes('resource.tonnage'), true)
 
-  const explained = await owner.get(`/api/v1/decisions/${denied.body.context.id}/explain/`)
-  t.match(explained.body.explanation.join('\n'), /The module of "Tonnage" says: Too heavy\./)
+  const says = 'The module of "Tonnage" says: Too heavy.'
+  const explain = () => owner.get(`/api/v1/decisions/${denied.body.context.id}/explain/`)
+  const isSilent = ({ body }: Asked) => !body.explanation.includes(says)
+  t.notOk(isSilent(await inTime(explain, isSilent)))
   const resource = { type: 'ship', properties: { tonnage: 1, flag: 'pirate', name: 'queen' } }
   const tested = await inTime(() => owner.post(`${policies}${id}/test/`, { resource }))
   t.match(tested.body, {
@@ -95,7 +97,8 @@ t.test('a module decides as other policies do', { skip }, async (t) => {
   const heavier = { ...draft, module: tonnage.replace('5000', '9000') }
   const isLate = ({ body }: Asked) => body.counts.deny_to_allow < 1
   const preview = await inTime(() => owner.post(`${policies}${id}/preview/`, { draft: heavier }), isLate)
-  t.match(preview, { status: 200, body: { counts: { deny_to_allow: 1 }, not_replayable: 0 } })
+  t.match(preview, { status: 200, body: { not_replayable: 0 } })
+  t.notOk(isLate(preview))
 
   const changed = await owner.patch(`${policies}${id}/`, { module: draft.module })
   t.match(changed, { status: 200, body: { version: 2 } })
@@ -205,37 +208,60 @@ const bomb = deny(
     .concat('\n\ta + b + c + d + e + f == -1'),
 )
 
+/** Asks until the module is switched off, or `tries` times. */
+async function loopUntilOff(owner: Client, id: string, loop: () => Promise<Asked>, tries: number) {
+  for (let n = 0; n < tries; n++) {
+    t.match(decisionOf(await loop()), { allowed: false, codes: ['policy_timeout'] })
+    const { body } = await owner.get(`${policies}${id}/`)
+    if (body.module_off_at !== null) return true
+    await sleep(20)
+  }
+  return false
+}
+
 t.test(
-  'a module that takes too long is killed, denies, and is switched off with an event',
+  'one person who makes a module loop is denied in all tenants, and no one else is',
   { skip },
   async (t) => {
     const owner = await tenantWith(ships)
+    const other = await colleague(service, owner)
     const neighbour = await tenantWith(ships)
     t.equal((await neighbour.post(policies, { ...base, name: 'Tonnage', module: tonnage })).status, 201)
+    const added = { user_id: owner.id, roles: ['member'] }
+    t.match(await neighbour.post(`/api/v1/tenants/${neighbour.tenantId}/members/`, added), { status: 201 })
+    const elsewhere = await service.logIn(owner)
+    await elsewhere.switchTo(neighbour.tenantId)
     const { body } = await owner.post(policies, { ...base, name: 'Bomb', module: bomb })
-    const list = Array.from({ length: 100 }, (_each, index) => index)
-    t.match(await steer(owner, { list: [1] }), { allowed: true })
-    for (let off = null; off === null; ) {
-      const { codes, allowed } = await steerOnce(owner, { list })
-      t.same([allowed, codes], [false, ['policy_timeout']])
-      t.match(await steer(neighbour, { tonnage: 1, name: 'x' }), { allowed: true }, 'others go on')
-      const { body: now } = await owner.get(`${policies}${body.id}/`)
-      off = now.module_off_at
-      // After a kill, a module pauses for a tenth of a second.
-      await sleep(20)
-    }
-    t.match(
-      await steerOnce(owner, { list: [1] }),
-      { allowed: false, codes: ['policy_timeout'] },
-      'it fails closed',
-    )
-    const events = await eventsOf(await openDatabase(t, service), owner.tenantId)
-    const switched = events.filter(({ type }) => type === 'authorization.policy_switched_off')
-    t.match(switched, [{ subject: body.id, actor_id: null, data: { policy_id: body.id, version: 1 } }])
-    t.match(await owner.patch(`${policies}${body.id}/`, { name: 'Again' }), { body: { module_off_at: null } })
-    t.match(await steer(owner, { list: [1] }), { allowed: true })
+    const loop = () => askToSteer(owner, { list: numbers(100) })
+    t.notOk(await loopUntilOff(owner, body.id, loop, 50), 'their questions switch nothing off')
+    const late = { allowed: false, codes: ['policy_timeout'] }
+    t.match(await steerOnce(owner, { list: [1] }), late)
+    t.match(await steerOnce(elsewhere, { tonnage: 1, name: 'x' }), late, 'also in another tenant')
+    t.match(await steer(other, { list: [1] }), { allowed: true })
+    t.match(await steer(neighbour, { tonnage: 1, name: 'x' }), { allowed: true })
   },
 )
+
+t.test("a module that loops on the tenant's own data is switched off with an event", { skip }, async (t) => {
+  const owner = await tenantWith(ships)
+  const other = await colleague(service, owner, 'admin')
+  const { body } = await owner.post(policies, { ...base, name: 'Bomb', module: bomb })
+  const registered = { attributes: { list: numbers(100) } }
+  t.match(await owner.put('/api/v1/resources/ship/1/', registered), { status: 201 })
+  const loop = () => askToSteer(owner, {})
+  t.ok(await loopUntilOff(owner, body.id, loop, 1_000))
+  t.match(
+    decisionOf(await askToSteer(other, {})),
+    { allowed: false, codes: ['policy_timeout'] },
+    'it fails closed',
+  )
+  const events = await eventsOf(await openDatabase(t, service), owner.tenantId)
+  const switched = events.filter(({ type }) => type === 'authorization.policy_switched_off')
+  t.match(switched, [{ subject: body.id, actor_id: null, data: { policy_id: body.id, version: 1 } }])
+  t.match(await other.put('/api/v1/resources/ship/1/', { attributes: { list: [1] } }), { status: 200 })
+  t.match(await other.patch(`${policies}${body.id}/`, { name: 'Again' }), { body: { module_off_at: null } })
+  t.match(await steer(other, {}), { allowed: true })
+})
 
 const numbers = (length: number) => Array.from({ length }, (_each, index) => index)
 
@@ -258,34 +284,6 @@ t.test('a draft that is killed takes nothing from the modules in force', { skip 
   t.equal((await owner.get(`${policies}${body.id}/`)).body.module_off_at, null)
 })
 
-t.test('a module that is killed pauses alone', { skip }, async (t) => {
-  const owner = await tenantWith(ships)
-  t.equal((await owner.post(policies, { ...base, name: 'Tonnage', module: tonnage })).status, 201)
-  const sink = { ...base, name: 'Bomb', actions: ['ship:sink'], module: bomb }
-  t.equal((await owner.post(policies, sink)).status, 201)
-  const allow = { name: 'Sink', effect: 'allow', actions: ['ship:sink'] }
-  t.equal((await owner.post(policies, allow)).status, 201)
-  const evaluations = [numbers(100), [1]].map((list) => ({
-    action: { name: 'ship:sink' },
-    resource: { type: 'ship', id: '1', properties: { list } },
-  }))
-  const subject = { type: 'user', id: owner.id }
-  const steered = {
-    action: { name: 'ship:steer' },
-    resource: { type: 'ship', id: '1', properties: { tonnage: 1, name: 'x' } },
-  }
-  const expected = [false, false, true]
-  const decisionsOf = ({ body }: Asked) => body.evaluations.map((one: { decision: boolean }) => one.decision)
-  // A module is late, but not killed for it, if a busy machine left it without CPU time.
-  const decisions = decisionsOf(
-    await inTime(
-      () => owner.post('/access/v1/evaluations', { subject, evaluations: [...evaluations, steered] }),
-      (answer) => !isDeepStrictEqual(decisionsOf(answer), expected),
-    ),
-  )
-  t.same(decisions, expected, 'killed, paused, and the other one runs')
-})
-
 t.test('a large preview runs the module of a draft in its thread', { skip }, async (t) => {
   const owner = await tenantWith(ships)
   const { id } = (await owner.post(policies, { ...base, name: 'Tonnage', module: tonnage })).body
@@ -293,7 +291,8 @@ t.test('a large preview runs the module of a draft in its thread', { skip }, asy
     resource: { type: 'ship', id: '1', properties: { tonnage: 5001 + index, name: 'x' } },
   }))
   const question = { subject: { type: 'captain', id: 'ahab' }, action: { name: 'ship:steer' }, evaluations }
-  const { body } = await owner.post('/access/v1/evaluations', question)
+  const isBusy = ({ status }: Asked) => status === 503
+  const { body } = await inTime(() => owner.post('/access/v1/evaluations', question), isBusy)
   t.notOk(body.evaluations.some(({ decision }: { decision: boolean }) => decision))
   const draft = { ...base, name: 'Heavier', module: tonnage.replace('5000', '5150') }
   const isLate = (answer: Asked) => answer.body.counts.deny_to_allow < 150
@@ -319,7 +318,7 @@ t.test('the modules of one question have a deadline together', { skip }, async (
       .concat('\n\ta + b + c == -1'),
   )
   const ids: string[] = []
-  for (const index of numbers(6)) {
+  for (const index of numbers(3)) {
     const module = slow.replace('"x"', `"${index}"`)
     const { body, status } = await owner.post(policies, { ...base, name: `Slow ${index}`, module })
     t.equal(status, 201)
@@ -332,7 +331,9 @@ t.test('the modules of one question have a deadline together', { skip }, async (
     t.match(codes, ['policy_timeout'])
     break
   }
-  t.match(await steer(owner, { list: [1] }), { allowed: true }, 'they do not pause for a minute')
+  // Each module of a question waits anew for a busy machine, so all together are late more often.
+  const again = await inTime(() => askToSteer(owner, { list: [1] }), undefined, 100)
+  t.match(decisionOf(again), { allowed: true }, 'they do not pause for a minute')
   for (const id of ids.slice(1))
     t.equal((await owner.patch(`${policies}${id}/`, { is_active: false })).status, 200)
   const alone = await steer(owner, { list: numbers(length) })

@@ -1,16 +1,14 @@
 import { once } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { setEnvironmentData } from 'node:worker_threads'
 import t from 'tap'
 import { readBundle } from '../../src/policy-engine/evaluate/bundle.ts'
 import { createModulePauses } from '../../src/policy-engine/sandbox/module-pauses.ts'
-import {
-  createModulePool,
-  type ModuleOutcome,
-  type ModulePool,
-} from '../../src/policy-engine/sandbox/module-pool.ts'
+import { createModulePool, type EndedTask, endedTasks } from '../../src/policy-engine/sandbox/module-pool.ts'
 import { cpuMsOf, threadIdOf } from '../../src/policy-engine/sandbox/thread-cpu.ts'
+import { endLimiter } from '../../src/policy-engine/sandbox/thread-ends.ts'
 import { maxInputBytes } from '../../src/policy-engine/sandbox/thread-exchange.ts'
 import { compileModule } from '../../src/policy-toolchain/compile-module.ts'
 import { pathOf, resolveOpa, run } from '../../src/policy-toolchain/opa.ts'
@@ -19,7 +17,7 @@ const print = (line: string) => t.comment(line)
 const opa = await resolveOpa({ install: process.env.CI === 'true', print }).catch((error: Error) => error)
 const skip = opa instanceof Error && opa.message
 const place = t.testdir()
-const pool = createModulePool({ pauseBy: 'module', spares: 2 })
+const pool = createModulePool({ isInForce: true, threads: 3 })
 t.teardown(() => pool.close())
 await pool.warm()
 
@@ -51,12 +49,23 @@ async function unchecked(
 
 type Built = Awaited<ReturnType<typeof unchecked>>
 
-/** Evaluates. A thread that gets no CPU on a busy machine is no answer: then it asks another one. */
-async function ask(tenant: string, module: Built, input: object, asked = pool) {
+/** Evaluates at once, for a subject of a tenant. */
+function evaluate(subject: string, { key, wasm }: Built, input: string, asked = pool, tenantId = subject) {
+  const task = { tenantId, subject, key, wasm, policyId: key, version: 1, isOwnData: false }
+  return asked.evaluate(task, input, { cpuMs: 5, until: performance.now() + 10 })
+}
+
+/** Evaluates. A thread that is not ready, or gets no CPU on a busy machine, is no answer: then it asks again. */
+async function ask(subject: string, module: Built, input: object, asked = pool) {
   for (let tries = 0; ; tries++) {
-    await asked.warm()
-    const { usedMs: _time, ...outcome } = asked.evaluate(tenant, module, JSON.stringify(input))
-    if (!('isStuck' in outcome) || tries === 20) return outcome
+    await asked.warm([module.wasm])
+    const { usedMs: _time, ...outcome } = {
+      usedMs: 0,
+      ...evaluate(subject, module, JSON.stringify(input), asked),
+    }
+    const isAnswer = !('why' in outcome) || !['not_ready', 'no_cpu'].includes(outcome.why)
+    if (isAnswer || tries === 50) return outcome
+    await sleep(20)
   }
 }
 const list = Array.from({ length: 128 }, (_each, index) => index)
@@ -101,8 +110,6 @@ t.test(
     }
     for (const [name, bomb] of Object.entries(bombs)) {
       t.match(await ask(name, bomb, question), { fault: 'late' }, name)
-      // A decision that finds no thread ready waits a second at most.
-      await pool.warm()
       t.same(await ask('other', fine, question), { findings: ['me'] }, `others go on after ${name}`)
     }
     const long = await unchecked(
@@ -117,71 +124,102 @@ t.test(
       'finding := _two',
       'package policy\n\n_two := x if some x in input.resource.list',
     )
-    t.match(await ask('conflict', conflict, question), { fault: 'failed', killed: false })
-    t.match(pool.evaluate('big', fine, `"${'x'.repeat(maxInputBytes)}"`), { fault: 'failed' })
+    t.match(await ask('conflict', conflict, question), { fault: 'failed' })
+    t.match(evaluate('big', fine, `"${'x'.repeat(maxInputBytes)}"`), { fault: 'failed' })
     t.same(await ask('other', fine, question), { findings: ['me'] })
   },
 )
 
-t.test('a module that was killed pauses, and the others of its tenant go on', { skip }, async (t) => {
+t.test('what is not ready is late at once, and ready soon', { skip }, async (t) => {
+  const fine = await unchecked('finding := input.subject.id')
+  const cold = createModulePool({ isInForce: true, threads: 1 })
+  t.teardown(() => cold.close())
+  const once = () => evaluate('one', fine, JSON.stringify(question), cold)
+  t.same(once(), { fault: 'late', why: 'not_ready' }, 'neither thread nor module')
+  await cold.warm()
+  const other = await unchecked('finding := "other"')
+  t.same(
+    evaluate('one', other, '{}', cold),
+    { fault: 'late', why: 'not_ready' },
+    'a thread without the module',
+  )
+  t.same(await ask('one', fine, question, cold), { findings: ['me'] })
+})
+
+t.test('a subject whose questions ended five threads is late, and others go on', { skip }, async (t) => {
   const fine = await unchecked('finding := input.subject.id')
   const loop = [...'abcde'].map((name) => `\tsome ${name} in input.resource.list`).join('\n')
   const bomb = await unchecked(`${loop}\n\ta + b + c + d + e == -1\n\tfinding := "x"`)
-  const drafts = createModulePool({ pauseBy: 'tenant', spares: 0 })
+  const drafts = createModulePool({ isInForce: false, threads: 2 })
   t.teardown(() => drafts.close())
-  /** What becomes of a module of tenant `one` after the bomb of the same tenant was killed. */
-  const afterKill = async (asked: ModulePool, module: Built): Promise<ModuleOutcome> => {
-    const evaluate = (each: Built) => asked.evaluate('one', each, JSON.stringify(question))
-    for (let tries = 0; ; tries++) {
-      await asked.warm()
-      const bombed = evaluate(bomb)
-      const after = evaluate(module)
-      const isPaused = 'why' in after && after.why === 'paused'
-      // On a busy machine a thread can have too little CPU time to be killed for it, and the pause of a tenth of a second
-      // can be over.
-      if (('killed' in bombed && bombed.killed && isPaused) || tries === 20) return after
-    }
+  const ended: EndedTask[] = []
+  const note = (message: unknown) => {
+    if ((message as EndedTask).key === bomb.key) ended.push(message as EndedTask)
   }
-  const paused = { fault: 'late', killed: false, why: 'paused' }
-  t.match(await afterKill(pool, bomb), paused)
-  t.match(await ask('one', fine, question), { findings: ['me'] })
-  t.match(await afterKill(drafts, fine), paused, 'drafts pause together')
-  t.match(await ask('two', fine, question, drafts), { findings: ['me'] })
+  endedTasks.subscribe(note)
+  t.teardown(() => endedTasks.unsubscribe(note))
+  const paused = { fault: 'late', why: 'paused' }
+  for (let tries = 0; ended.length < 5 && tries < 100; tries++) {
+    t.match(await ask('looper', bomb, question, drafts), { fault: 'late' })
+    await sleep(20) // One that had no CPU in time can go on until it is ended.
+  }
+  t.same(await ask('looper', fine, question, drafts), paused, 'also with another module')
+  t.same(await ask('other', fine, question, drafts), { findings: ['me'] })
+  t.same(await ask('looper', fine, question), { findings: ['me'] }, 'drafts pause nothing in force')
+  t.equal(ended.length, 5)
+  t.match(ended[0], { subject: 'looper', policyId: bomb.key, isInForce: false })
 })
 
-t.test('ten kills of a module, or twenty of a tenant, make the next pause a minute', async (t) => {
+t.test('five ends in a minute pause their subject; three subjects or more, the tenant', async (t) => {
   let now = 0
-  const after = (ms: number) => {
-    now += ms
+  const pauses = createModulePauses(() => now)
+  const charge = (tenantId: string, ...subjects: string[]) => {
+    for (const subject of subjects) pauses.charge({ tenantId, subject })
   }
-  const modules = createModulePauses('module', () => now)
-  for (let kill = 0; kill < 10; kill++) {
-    modules.charge('one', 'slow')
-    after(101)
-    t.notOk(modules.isPaused('one', 'slow'))
+  const isPaused = (tenantId: string, subject: string) => pauses.isPaused({ tenantId, subject })
+  charge('one', 'a', 'a', 'a')
+  now = 59_000
+  charge('two', 'a')
+  t.notOk(isPaused('one', 'a'))
+  charge('two', 'a')
+  t.ok(isPaused('one', 'a'), 'counted over all tenants')
+  t.ok(isPaused('three', 'a'))
+  charge('one', 'b', 'b', 'b', 'b', 'b')
+  t.ok(isPaused('one', 'b'))
+  t.notOk(isPaused('one', 'c'), 'two subjects do not pause a tenant')
+  now += 60_000
+  t.notOk(isPaused('one', 'a'), 'for a minute')
+  const byThree = () => charge('one', 'a', 'a', 'b', 'b', 'c')
+  for (const minutes of [1, 2, 4, 8, 16, 32, 60, 60]) {
+    byThree()
+    t.notOk(isPaused('two', 'd'))
+    now += minutes * 60_000 - 1
+    t.ok(isPaused('one', 'd'), `${minutes} minutes`)
+    now += 1
+    t.notOk(isPaused('one', 'd'))
   }
-  modules.charge('one', 'slow')
-  after(101)
-  t.ok(modules.isPaused('one', 'slow'))
-  t.notOk(modules.isPaused('one', 'fine'))
-  for (let kill = 0; kill < 10; kill++) modules.charge('one', `other-${kill}`)
-  after(101)
-  t.notOk(modules.isPaused('one', 'other-8'))
-  t.ok(modules.isPaused('one', 'other-9'))
-  t.notOk(modules.isPaused('one', 'fine'), 'never one that was not killed')
-  after(60_000)
-  t.notOk(modules.isPaused('one', 'slow'))
-  const drafts = createModulePauses('tenant', () => now)
-  for (let kill = 0; kill < 11; kill++) drafts.charge('one', `draft-${kill}`)
-  after(101)
-  t.ok(drafts.isPaused('one', 'another'))
-  t.notOk(drafts.isPaused('two', 'another'))
+  now += 60 * 60_000
+  byThree()
+  now += 60_000
+  t.notOk(isPaused('one', 'd'), 'after an hour without, it begins with a minute again')
+})
+
+t.test('a process ends two threads in a second', async (t) => {
+  let now = 100_000
+  const { take } = endLimiter(new Float64Array(2), () => now)
+  t.equal(take(), 0)
+  now += 300
+  t.equal(take(), 0)
+  t.equal(take(), 700)
+  now += 700
+  t.equal(take(), 0)
+  t.equal(take(), 300)
 })
 
 t.test('a thread that ends by itself is replaced', { skip }, async (t) => {
   setEnvironmentData('threads started', new SharedArrayBuffer(4))
   const thread = new URL('./dying-thread.ts', import.meta.url)
-  const one = createModulePool({ pauseBy: 'module', spares: 0, thread })
+  const one = createModulePool({ isInForce: true, threads: 1, thread })
   t.teardown(() => one.close())
   const fine = await unchecked('finding := input.subject.id')
   const ended = once(process, 'worker').then(([worker]) => once(worker, 'exit'))

@@ -1,6 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
+import { askerIn } from '../../platform/http/decide.ts'
 import { actions, isServiceAction } from '../../policy-engine/catalogue/actions.ts'
 import { compilePolicy } from '../../policy-engine/compile/compile-policy.ts'
 import { emptySlice } from '../../policy-engine/compile/slice.ts'
@@ -29,8 +30,10 @@ export async function explainDecision(deps: Deps, caller: Caller, { row, whole }
   const versions = query ? await policiesOf(deps, caller, row) : []
   // The recorded decision is not made again; the module only evaluates the conditions of the recorded policies.
   const { trials } = deps.access
-  if (versions.some(({ wasm }) => wasm)) await trials.warmModules()
-  const { policies } = query && versions.length > 0 ? trials.explain(query, versions) : { policies: [] }
+  const modules = versions.flatMap(({ wasm }) => wasm ?? [])
+  if (modules.length > 0) await trials.warmModules(modules)
+  const asked = query && { ...query, askedBy: askerIn(caller) }
+  const { policies } = asked && versions.length > 0 ? trials.explain(asked, versions) : { policies: [] }
   const decision = { ...row, durationUs: 0, approval: null, provisional: false }
   const matched = row.matched.map((match) => ({ ...match, priority: 0 }))
   const sentences = explanationSentences({ decision: { ...decision, matched }, policies })

@@ -48,6 +48,8 @@ function wholeFacts(query: AnyQuery): WholeFacts {
     requestId: _request,
     now: _now,
     departments: _,
+    // The row is the subject's, and is erased with them.
+    askedBy: _asker,
     ...rest
   } = withoutActor(query)
   const kept = (category: string, values: Readonly<Record<string, unknown>> | undefined) =>

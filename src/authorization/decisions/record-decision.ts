@@ -31,8 +31,8 @@ interface LogDeps {
   shadowCounts: Pick<ShadowCounter, 'add'>
 }
 
-// As many as one request can ask for.
-const maxAtOnce = 1_000
+// More would take the event loop for longer than 10 ms.
+const maxAtOnce = 200
 const maxWaitingReads = 1_000
 const countEveryMs = 1_000
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Caller } from '../../platform/http/caller.ts'
-import { sessionFacts } from '../../platform/http/decide.ts'
+import { askerIn, sessionFacts } from '../../platform/http/decide.ts'
 import type { PoliciesInForce } from '../../platform/http/policies-in-force.ts'
 import {
   type ActionName,
@@ -128,6 +128,7 @@ export function queryOf(
     requestId: caller.requestInfo.requestId,
     now,
     phase: 'resource' as const,
+    askedBy: askerIn(caller),
     tenant,
     slice,
     resource: resourceOf(question, object ?? 'of the application', id, caller.tenantId),

@@ -5,14 +5,13 @@ import { type WorkFor, workBudget } from '../../platform/work-budget.ts'
 import type { Bundle } from '../../policy-engine/evaluate/bundle.ts'
 import type { Effect } from '../../policy-engine/evaluate/decision.ts'
 import type { PolicyInStore, TenantPolicies } from './active-store.ts'
-import type { ReplayRow } from './replay.ts'
+import type { Replay } from './replay.ts'
 import { isQuick, type Review, type Reviewed, reviewPolicy } from './review-policy.ts'
 
 /** Recorded decisions to decide again, with a policy in place of the stored one. */
-export interface ReplayWith {
+export interface ReplayWith extends Replay {
   kind: 'replay'
   policy: PolicyInStore
-  rows: readonly ReplayRow[]
 }
 
 /** A policy as the thread knows it: with another state it has to be sent again. */

@@ -25,10 +25,7 @@ interface Kept {
  * entry is used only for the policy revision in the request's auth context. For other revisions the policies that have
  * changed are read, once for simultaneous requests.
  */
-export function policyCache(
-  { db, access }: Pick<Deps, 'db' | 'access'>,
-  limit = maxBytes,
-): PolicyCache<SlicedPolicies> {
+export function policyCache({ db }: Pick<Deps, 'db'>, limit = maxBytes): PolicyCache<SlicedPolicies> {
   const kept = createLruCache<Kept>(limit)
   /** What is asked for with an auth context; null if it could not be read. */
   const asked = new Map<string, Promise<SlicedPolicies | null>>()
@@ -42,7 +39,6 @@ export function policyCache(
     const known = kept.get(tenantId)?.policies.active.policies ?? []
     const read = await withCompiled(await reading(known), known)
     const complete = await withModules(db, scope, read)
-    if (complete.policies.some(({ wasm }) => wasm)) await access.warmModules()
     const keep = () => kept.set(tenantId, entry, policies.bytes())
     const policies: SlicedPolicies = slicePolicies(complete, () => {
       if (kept.get(tenantId) === entry) keep()

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
+import { askerIn } from '../../platform/http/decide.ts'
 import type { Effect } from '../../policy-engine/evaluate/decision.ts'
 import { listNewest, type RecordedQuestion } from '../decisions/store.ts'
 import { askReplay } from './ask-trial-thread.ts'
@@ -49,10 +50,11 @@ export async function previewPolicy(
   const trial = await startTrial(deps, caller, target, draft, text)
   const rows = await inTenant(deps.db, caller, (tx) => listNewest(tx, caller.tenantId, limit))
   const { active, policy } = trial
+  const replay = { askedBy: askerIn(caller), rows }
   const effects =
     rows.length > maxInline || !isQuick(active, policy)
-      ? await askReplay(deps, caller, active, { policy, rows })
-      : await replayDecisions(trial.policies.active, rows, deps.access.trials, deps.newPace())
+      ? await askReplay(deps, caller, active, { policy, ...replay })
+      : await replayDecisions(trial.policies.active, replay, deps.access.trials, deps.newPace())
   const flips = rows.flatMap((row, index) => {
     const after = effects[index] ?? null
     return after === null || after === row.effect ? [] : [flipOf(row, after)]

@@ -66,6 +66,7 @@ export function slicePolicies(
     tenantId,
     revision,
     callerKeys,
+    modules: modulesOf(stored),
     bytes: () => base + selections.size() + slices.size(),
     slice(resourceType, action, now) {
       if (stored.length === 0) return emptySlice(tenantId, revision)
@@ -86,6 +87,10 @@ export function slicePolicies(
     actionsOn: (resourceType) => actionsOn(resourceType, stored),
   }
 }
+
+/** The modules of policies. */
+export const modulesOf = (policies: readonly Pick<PolicyInStore, 'wasm'>[]) =>
+  policies.flatMap(({ wasm }) => wasm ?? [])
 
 const bytesOf = (departments: Departments | null) => 200 * (departments?.size ?? 0)
 

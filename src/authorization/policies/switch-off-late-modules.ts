@@ -4,51 +4,38 @@ import { appendAudit } from '../../platform/audit/append-audit.ts'
 import { type Databases, inTenant } from '../../platform/db/transaction.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { nilUuid } from '../../platform/uuid.ts'
-import type { AccessEngine } from '../../policy-engine/evaluate/engine.ts'
-import { createLruCache } from '../../policy-engine/lru-cache.ts'
-import type { LateModule } from '../../policy-engine/sandbox/run-modules.ts'
+import { areOfSeveral, countEnds } from '../../policy-engine/sandbox/module-pauses.ts'
+import { type EndedTask, endedTasks } from '../../policy-engine/sandbox/module-pool.ts'
 import { incrementPolicyRevision } from '../../tenancy/tenants/revision-store.ts'
 import { switchOffModule } from './module-store.ts'
 
-const maxKills = 10
-const windowMs = 60_000
-const kept = 10_000
-
-type Kind = { tenantId: string } & Pick<LateModule, 'policyId' | 'version' | 'key'>
-
 /**
- * Wraps the engine: a module that is killed ten times in a minute in this process is switched off, with an event and an
- * audit row. It then denies without running, until its policy has a new version.
+ * Watches the modules in force: one whose questions end five threads of this process in a minute is switched off, with an
+ * event and an audit row, if the questions are of three subjects or more, or about nothing but the tenant's own data. One
+ * person's questions alone must not deny it to the others. It then denies without running, until its policy has a new
+ * version. Returns a function that ends the watch.
  */
 export function switchOffLateModules(
-  engine: AccessEngine,
   { db, log }: { db: Pick<Databases, 'api'>; log: Logger },
   clock: () => number,
-): AccessEngine {
-  const kills = createLruCache<number[]>(kept)
-  const note = (tenantId: string, { policyId, version, key: module, killed }: LateModule) => {
-    if (!killed) return
-    const now = performance.now()
-    const key = `${tenantId} ${policyId} ${version} ${module}`
-    const recent = [...(kills.get(key) ?? []).filter((at) => now - at < windowMs), now]
-    kills.set(key, recent, 1)
-    if (recent.length !== maxKills) return
-    const about = { tenantId, policyId, version, key: module }
+): () => void {
+  const isEnough = countEnds(() => performance.now())
+  const note = (message: unknown) => {
+    const { tenantId, subject, policyId, version, key, isOwnData, isInForce } = message as EndedTask
+    const about = { tenantId, policyId, version, key }
+    const counted = `${tenantId} ${policyId} ${version} ${key} ${isOwnData}`
+    if (!isInForce || !isEnough(counted, subject, (ends) => isOwnData || areOfSeveral(ends))) return
     switchOff(db, about, clock()).catch((error) =>
       log.error({ err: error, ...about }, 'a module of a policy could not be switched off'),
     )
   }
-  return {
-    ...engine,
-    decide(query) {
-      const decision = engine.decide(query)
-      for (const late of decision.late ?? []) note(query.subject.tenantId, late)
-      return decision
-    },
-  }
+  endedTasks.subscribe(note)
+  return () => void endedTasks.unsubscribe(note)
 }
 
-function switchOff(db: Pick<Databases, 'api'>, about: Kind, at: number): Promise<void> {
+type Module = Pick<EndedTask, 'tenantId' | 'policyId' | 'version' | 'key'>
+
+function switchOff(db: Pick<Databases, 'api'>, about: Module, at: number): Promise<void> {
   const { tenantId, policyId, version } = about
   const requestId = `module-${randomUUID()}`
   return inTenant(db, { tenantId, userId: nilUuid }, async (tx) => {

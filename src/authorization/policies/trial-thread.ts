@@ -8,6 +8,7 @@ import type { PolicyInStore, TenantPolicies } from './active-store.ts'
 import type { PolicyState, ReplayWith, ToTrialThread } from './ask-trial-thread.ts'
 import { replayDecisions } from './replay.ts'
 import { reviewPolicy } from './review-policy.ts'
+import { modulesOf } from './slice-policies.ts'
 
 // A thread that reviews policies and replays decisions: see ask-trial-thread.ts. It keeps the policies that it was sent,
 // because naming them costs the event loop less than sending them.
@@ -35,11 +36,15 @@ function hold(tenantId: string, sent: readonly (PolicyState & { policy: PolicyIn
   kept.set(tenantId, held, bytes)
 }
 
-async function replay(active: TenantPolicies, { policy, rows }: ReplayWith): Promise<(Effect | null)[]> {
+async function replay(
+  active: TenantPolicies,
+  { policy, askedBy, rows }: ReplayWith,
+): Promise<(Effect | null)[]> {
   trials ??= engineOf(workerData as Bundle).trials
   const policies = [...active.policies.filter(({ id }) => id !== policy.id), policy]
-  if (policies.some(({ wasm }) => wasm)) await trials.warmModules()
-  return replayDecisions({ ...active, policies }, rows, trials)
+  const modules = modulesOf(policies)
+  if (modules.length > 0) await trials.warmModules(modules)
+  return replayDecisions({ ...active, policies }, { askedBy, rows }, trials)
 }
 
 function answer({ ids, question, ...about }: Extract<ToTrialThread, { question: unknown }>) {

@@ -11,7 +11,7 @@ import { unzipped } from './module-store.ts'
 import { type Draft, draftOf } from './policy-body.ts'
 import type { PolicySchema } from './policy-schema.ts'
 import { prepareModule } from './prepare-module.ts'
-import { type SlicedPolicies, slicePolicies } from './slice-policies.ts'
+import { modulesOf, type SlicedPolicies, slicePolicies } from './slice-policies.ts'
 import type { PolicyRow } from './store.ts'
 
 /** A policy on trial together with the tenant's other policies, as if it were active and enforced. Not stored. */
@@ -53,7 +53,8 @@ export async function startTrial(
   const { fault } = await askReview(deps, caller, active, { policy, names: null })
   if (fault) throw policyInvalid([fault], text(), at)
   const policies = [...active.policies.filter((other) => other.id !== id), policy]
-  if (policies.some(({ wasm }) => wasm)) await deps.access.trials.warmModules()
+  const modules = modulesOf(policies)
+  if (modules.length > 0) await deps.access.trials.warmModules(modules)
   return {
     tested: { id, version, wasm, compiled, document: { ...fields, ...rules } },
     actions: fields.actions,

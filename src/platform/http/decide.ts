@@ -2,6 +2,7 @@ import { type ActionName, actions } from '../../policy-engine/catalogue/actions.
 import { emptySlice } from '../../policy-engine/compile/slice.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import type {
+  Asker,
   DecisionQuery,
   GrantedApproval,
   Resource,
@@ -91,6 +92,10 @@ const subjectOf = (caller: Caller): Subject => ({
   membership: caller.auth.membership,
   session: sessionFacts(caller),
 })
+
+/** Who pays for questions of the caller: who acts, and not in whose name. */
+export const askerIn = ({ auth, userId, impersonatorId }: Caller): Asker =>
+  impersonatorId ? { type: 'user', id: impersonatorId } : { type: auth.user.type, id: userId }
 
 /** The caller's session as decisions see it. */
 export const sessionFacts = ({

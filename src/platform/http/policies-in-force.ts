@@ -10,6 +10,8 @@ export interface PoliciesInForce {
   readonly revision: number
   /** The keys of resource attributes that a question can give beside those of a registered resource. */
   readonly callerKeys: ReadonlySet<string>
+  /** The modules of the policies (WebAssembly). */
+  readonly modules: readonly Uint8Array<ArrayBuffer>[]
   /** The policies that apply to an action on a type of resource at `now` (ms). */
   slice(resourceType: string, action: string, now: number): Slice
   /** Whether any policy names this action, and whether any names this type of resource. */

@@ -71,6 +71,15 @@ export const catalogue = {
     'decision_failures_total',
     'Evaluations without a valid answer; these requests were refused',
   ),
+  modulesLate: counter(
+    'modules_late_total',
+    'Modules of policies without an answer in time, which denied, by reason (paused, not_ready, too_long, no_cpu, no_time, memory)',
+    ['why'],
+  ),
+  moduleThreadsEnded: counter(
+    'module_threads_ended_total',
+    'Threads that had to end because a module took too long, also one that was only tried',
+  ),
   policyHits: counter('policy_cache_hits_total', "Uses of a tenant's policies that were in memory"),
   policyMisses: counter('policy_cache_misses_total', "Uses of a tenant's policies that had to be read first"),
   hashDuration: histogram(

@@ -1,5 +1,7 @@
+import type { Logger } from 'pino'
 import { isServiceAction } from '../../policy-engine/catalogue/actions.ts'
 import type { Lane } from '../../policy-engine/evaluate/engine.ts'
+import { type EndedTask, endedTasks } from '../../policy-engine/sandbox/module-pool.ts'
 import type { DecisionLog, DecisionRecord, PoliciesInForce, PolicyCache } from '../http/policies-in-force.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -10,6 +12,7 @@ export const measureEngine = <Engine extends Lane>(engine: Engine, metrics: Metr
     try {
       const decision = engine.decide(query)
       metrics.evaluated(decision.durationUs / 1_000_000)
+      for (const { why } of decision.late ?? []) metrics.moduleLate(why)
       return decision
     } catch (error) {
       metrics.evaluationFailed()
@@ -17,6 +20,18 @@ export const measureEngine = <Engine extends Lane>(engine: Engine, metrics: Metr
     }
   },
 })
+
+/** Counts and logs each module that took too long and so ended a thread of this process. Returns a function that ends it. */
+export function measureEndedModules(metrics: Metrics, log: Logger): () => void {
+  const note = (message: unknown) => {
+    const { tenantId, policyId, version, isInForce } = message as EndedTask
+    metrics.moduleEnded()
+    const about = { tenant_id: tenantId, policy_id: policyId, version, in_force: isInForce }
+    log.warn(about, 'a module took too long, and its thread ends')
+  }
+  endedTasks.subscribe(note)
+  return () => void endedTasks.unsubscribe(note)
+}
 
 /** Wraps the log: counts each decision. Actions that tenants define for their applications share one name. */
 export function measureLog(log: DecisionLog, metrics: Metrics): DecisionLog {

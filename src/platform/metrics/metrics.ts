@@ -19,6 +19,10 @@ export interface Metrics {
   shadowed(outcome: string): void
   evaluated(seconds: number): void
   evaluationFailed(): void
+  /** `why` a module of a policy gave no answer in time, from a fixed list. */
+  moduleLate(why: string): void
+  /** A module took too long, and its thread had to end. */
+  moduleEnded(): void
   policiesFound(inMemory: boolean): void
   passwordHashed(seconds: number): void
   passwordRefused(): void
@@ -97,6 +101,8 @@ const countingBy = (of: Instruments) =>
     shadowed: (outcome) => of.shadowDecisions.add(1, outcome),
     evaluated: (seconds) => of.decisionDuration.add(seconds),
     evaluationFailed: () => of.decisionFailures.add(1),
+    moduleLate: (why) => of.modulesLate.add(1, why),
+    moduleEnded: () => of.moduleThreadsEnded.add(1),
     policiesFound: (inMemory) => (inMemory ? of.policyHits : of.policyMisses).add(1),
     passwordHashed: (seconds) => of.hashDuration.add(seconds),
     passwordRefused: () => of.hashesRefused.add(1),

@@ -37,8 +37,11 @@ export interface Lane {
    * condition. Throws as `decide` does.
    */
   explain(query: AnyQuery, policies: readonly ExplainedPolicy[]): Explanation
-  /** Starts what the modules of policies run in, so that the first decision with one does not wait for it. */
-  warmModules(): Promise<void>
+  /**
+   * Prepares these modules of policies and what they run in, so that the next decision finds them ready: a decision does
+   * not wait, and what is not ready is late. Waits for two seconds at most.
+   */
+  warmModules(modules?: readonly Uint8Array<ArrayBuffer>[]): Promise<void>
 }
 
 /** The only source of permission in the service. */
@@ -100,13 +103,12 @@ function engineWith(
     return {
       decide: (query) => orUnavailable(() => decideWithActor((one) => decide(engine, one), query)),
       explain: (query, policies) => orUnavailable(() => explain(engine, query, policies)),
-      warmModules: () => engine.pool.warm(),
+      warmModules: (modules) => engine.pool.warm(modules),
     }
   }
   return {
-    ...laneOf({ pauseBy: 'module', spares: 2 }),
-    // Each draft is another module, so a tenant's drafts pause together.
-    trials: laneOf({ pauseBy: 'tenant', spares: 1 }),
+    ...laneOf({ isInForce: true, threads: 3 }),
+    trials: laneOf({ isInForce: false, threads: 2 }),
     revision: bundle.revision,
     bundle,
   }

@@ -1,7 +1,10 @@
 import * as sdk from '@open-policy-agent/opa-wasm'
 
 // TypeScript declares WebAssembly in its DOM library, which this project does not include. This is the part in use.
-declare const WebAssembly: { Module: new (bytes: Uint8Array<ArrayBuffer>) => object }
+declare const WebAssembly: {
+  Module: new (bytes: Uint8Array<ArrayBuffer>) => object
+  compile(bytes: Uint8Array<ArrayBuffer>): Promise<object>
+}
 
 interface Exports {
   builtins(): number
@@ -36,6 +39,9 @@ const { loadPolicySync } = (
 
 /** A compiled module; the constructor compiles. */
 export const WasmModule = WebAssembly.Module
+
+/** Compiles a module in threads of V8. It can be sent to another thread. */
+export const compileWasm = (bytes: Uint8Array<ArrayBuffer>): Promise<object> => WebAssembly.compile(bytes)
 
 /** Instantiates a module with memory of so many pages of 64 KiB. Throws if it needs more than `maximum` to load. */
 export const loadPolicy = (module: object, memory: { initial: number; maximum: number }): LoadedPolicy =>

@@ -101,6 +101,12 @@ export interface GrantedApproval {
   gates: readonly { policyId: string; version: number }[]
 }
 
+/** A person or a service account that asks. */
+export interface Asker {
+  type: SubjectType
+  id: string
+}
+
 interface Question {
   requestId: string
   now: number
@@ -114,6 +120,8 @@ interface Question {
   othersCanApprove?: boolean
   /** the departments of a recorded question, as they were; others are those of the slice */
   departments?: Departments
+  /** who asks, where that can be another one than the subject; their work is counted, no rule reads it */
+  askedBy?: Asker
 }
 
 /**
@@ -151,6 +159,14 @@ export interface ApplicationQuery extends Question {
 }
 
 export type AnyQuery = DecisionQuery | ApplicationQuery
+
+/** Who asks: an actor in place of the subject. */
+export function askerOf({ askedBy, subject }: AnyQuery): Asker {
+  if (askedBy) return askedBy
+  const actor = subject.session?.actor
+  if (actor) return { type: 'user', id: actor.id }
+  return { type: subject.type === 'service_account' ? 'service_account' : 'user', id: subject.id }
+}
 
 /**
  * The query as the policies read it, in snake_case. It has only the members that rules read, because each costs

@@ -18,7 +18,7 @@ const reasonSentences = {
   own: 'This is about yourself or something of your own.',
   open_to_members: 'Every active member can ask for this.',
   policy_deny: 'A policy of the tenant forbids this.',
-  policy_timeout: 'A policy of the tenant took too much time or memory, so this is denied.',
+  policy_timeout: 'A policy of the tenant gave no answer in time, so this is denied.',
   policy_failed: 'A policy of the tenant failed, so this is denied.',
   policy_allow: 'A policy of the tenant permits this.',
   policy_gate: 'A policy of the tenant requires an approval first.',

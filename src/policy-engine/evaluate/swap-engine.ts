@@ -13,11 +13,11 @@ export function swappableEngine(first: AccessEngine): SwappableEngine {
   return {
     decide: (query) => current.decide(query),
     explain: (query, policies) => current.explain(query, policies),
-    warmModules: () => current.warmModules(),
+    warmModules: (modules) => current.warmModules(modules),
     trials: {
       decide: (query) => current.trials.decide(query),
       explain: (query, policies) => current.trials.explain(query, policies),
-      warmModules: () => current.trials.warmModules(),
+      warmModules: (modules) => current.trials.warmModules(modules),
     },
     get revision() {
       return current.revision

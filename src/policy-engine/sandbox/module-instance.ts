@@ -1,4 +1,4 @@
-import { type LoadedPolicy, loadPolicy, WasmModule } from '../evaluate/opa-wasm.ts'
+import { type LoadedPolicy, loadPolicy } from '../evaluate/opa-wasm.ts'
 import { type ModuleAnswer, maxAnswerBytes } from './thread-exchange.ts'
 
 /** A module of a tenant with memory of its own. Do not use it again after `evaluate` threw. */
@@ -18,9 +18,9 @@ const keptPages = 32
 const maxFindings = 10
 const maxFinding = 300
 
-/** Instantiates a module. Its data is an empty object: it reaches nothing but its input. Throws if it needs a host. */
-export function moduleInstance(wasm: Uint8Array<ArrayBuffer>): TenantInstance {
-  const policy = loadPolicy(new WasmModule(wasm), { initial: initialPages, maximum: maxPages })
+/** Instantiates a compiled module. Its data is an empty object: it reaches nothing but its input. Throws if it needs a host. */
+export function moduleInstance(module: object): TenantInstance {
+  const policy = loadPolicy(module, { initial: initialPages, maximum: maxPages })
   const { exports } = policy.wasmInstance
   const data = writtenJson(policy, '{}')
   const base = exports.opa_heap_ptr_get()

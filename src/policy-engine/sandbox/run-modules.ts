@@ -1,15 +1,13 @@
 import { moduleFinding, moduleRan, type SlicePolicy } from '../compile/compiled-policy.ts'
 import { type AttributeValue, attributesOf } from '../evaluate/attributes.ts'
-import type { AnyQuery } from '../evaluate/query.ts'
-import { type ModuleOutcome, type ModulePool, moduleDeadlineMs } from './module-pool.ts'
+import { type AnyQuery, askerOf } from '../evaluate/query.ts'
+import type { LateReason, ModuleOutcome, ModulePool, ModuleTask } from './module-pool.ts'
 
-/** A policy whose module took too much time or memory, and whether that cost a thread. */
+/** A policy whose module gave no answer in time, and why. */
 export interface LateModule {
   policyId: string
   version: number
-  /** of the module, which can be that of a draft */
-  key: string
-  killed: boolean
+  why: LateReason
 }
 
 /** What the modules of a question said. */
@@ -23,16 +21,14 @@ export interface ModuleFindings {
   messages: ReadonlyMap<string, readonly string[]>
 }
 
-// The CPU time of all modules of one question. A module starts only while at least 5 ms of the 10 ms are left; otherwise
-// it counts as late.
-const questionDeadlineMs = 10
-// Of time, for a machine that is too busy to run the modules or to load them.
-const maxQuestionMs = 500
+// The modules of one question have this together: CPU time of their thread, and time. A decision is synchronous, so all other
+// requests wait that long, too.
+const questionCpuMs = 5
+const questionMs = 10
 
 /**
- * Runs the modules of policies on a question, one after another. After one that is killed, or when the 10 ms of CPU time
- * that they have together are used up, no other runs: it is late. A module that lacks an attribute that it needs does not
- * run and finds nothing: then a deny applies, and an allow does not.
+ * Runs the modules of policies on a question, one after another. After one that is late no other runs. A module that lacks
+ * an attribute that it needs does not run and finds nothing: then a deny applies, and an allow does not.
  */
 export function runModules(
   pool: ModulePool,
@@ -43,12 +39,7 @@ export function runModules(
   const faults = new Map<string, 'policy_timeout' | 'policy_failed'>()
   const messages = new Map<string, readonly string[]>()
   const late: LateModule[] = []
-  const begun = performance.now()
-  let usedMs = 0
-  // Checked before a module runs, so that none is killed for the time that others took.
-  const isTimeUsed = () =>
-    usedMs > questionDeadlineMs - moduleDeadlineMs || performance.now() - begun > maxQuestionMs
-  let isEnded = false
+  const left = { cpuMs: questionCpuMs, until: performance.now() + questionMs }
   // Policies with the same module read the same attributes.
   const outcomes = new Map<string, ModuleOutcome>()
   for (const { id, version, compiled, wasm } of policies) {
@@ -58,30 +49,55 @@ export function runModules(
       attrs[moduleRan(key)] = true
       continue
     }
-    isEnded ||= isTimeUsed()
-    const known = wasm ? outcomes.get(key) : undefined
-    const outcome: ModuleOutcome | undefined =
-      known ??
-      (wasm && !isEnded ? pool.evaluate(query.subject.tenantId, { key, wasm }, inputOf(values)) : undefined)
-    if (!outcome) {
-      // It was switched off, or no time is left for it.
+    if (!wasm) {
+      // It was switched off.
       faults.set(id, 'policy_timeout')
       continue
     }
+    const evaluate = (): ModuleOutcome => {
+      if (late.length > 0 || left.cpuMs <= 0) return { fault: 'late', why: 'no_time' }
+      const task = { ...taskOf(query, values), policyId: id, version, key, wasm }
+      return pool.evaluate(task, inputOf(values), left)
+    }
+    const known = outcomes.get(key)
+    const outcome = known ?? evaluate()
     outcomes.set(key, outcome)
-    usedMs += known ? 0 : (outcome.usedMs ?? 0)
     if ('fault' in outcome) {
-      const { fault, killed, isStuck = false } = outcome
-      faults.set(id, fault === 'late' ? 'policy_timeout' : 'policy_failed')
-      if (fault === 'late' && !known) late.push({ policyId: id, version, key, killed })
-      isEnded ||= killed || isStuck
+      faults.set(id, outcome.fault === 'late' ? 'policy_timeout' : 'policy_failed')
+      if (outcome.fault === 'late') late.push({ policyId: id, version, why: outcome.why })
       continue
     }
+    if (!known) left.cpuMs -= outcome.usedMs
     attrs[moduleRan(key)] = true
     attrs[moduleFinding(key)] = outcome.findings.length > 0
     messages.set(id, outcome.findings.filter(Boolean))
   }
   return { attrs, faults, late, messages }
+}
+
+type Values = Record<string, AttributeValue | null>
+
+/**
+ * Of whom the ends of a question are counted: of the person who asks, in all tenants. Where a service account asks, of the
+ * person asked about, and only in its tenant: it must not deny them the others.
+ */
+function taskOf(query: AnyQuery, values: Values): Pick<ModuleTask, 'tenantId' | 'subject' | 'isOwnData'> {
+  const { subject } = query
+  const asker = askerOf(query)
+  const isOfTenant = asker.type !== 'user'
+  return {
+    tenantId: subject.tenantId,
+    subject: isOfTenant ? `${subject.tenantId} ${subject.id}` : asker.id,
+    isOwnData: isOwnData(query, values),
+  }
+}
+
+/** Whether the values are those that the tenant has, not what came with the question. */
+function isOwnData(query: AnyQuery, values: Values): boolean {
+  if ((values['environment.user_agent'] ?? null) !== null) return false
+  if (!('application' in query)) return query.resource.id !== null
+  const sent = Object.values(query.sent ?? {})
+  return sent.every((given) => Object.keys(given).length === 0)
 }
 
 /** The input of a module: its attributes by category. */

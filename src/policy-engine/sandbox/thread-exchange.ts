@@ -4,15 +4,12 @@ export const state = { starting: 0, idle: 1, posted: 2, running: 3, done: 4 } as
 /** What a module said, or why it failed. */
 export type ModuleAnswer = { findings: string[] } | { failed: string }
 
-/** The answer of a thread; `dropped` if it has to be given the module again. */
-export type ThreadAnswer = ModuleAnswer | { dropped: true }
-
 /** The bytes of the longest input and of the longest answer. */
 export const maxInputBytes = 64 * 1024
 export const maxAnswerBytes = 32 * 1024
 
 const controlBytes = 16
-const clockBytes = 16
+const clockBytes = 24
 
 /** The memory that a thread shares with its owner: the state, the id of the thread, lengths, CPU time, input, answer. */
 export const sharedMemory = (): SharedArrayBuffer =>
@@ -23,7 +20,7 @@ export type Exchange = ReturnType<typeof openExchange>
 /** Reads and writes the shared memory. The side that changes the state last owns the rest. */
 export function openExchange(shared: SharedArrayBuffer) {
   const control = new Int32Array(shared, 0, controlBytes / 4)
-  const clock = new Float64Array(shared, controlBytes, 2)
+  const clock = new Float64Array(shared, controlBytes, 3)
   const inputs = Buffer.from(shared, controlBytes + clockBytes, maxInputBytes)
   const answers = Buffer.from(shared, controlBytes + clockBytes + maxInputBytes, maxAnswerBytes)
   const move = (to: number) => {
@@ -43,21 +40,26 @@ export function openExchange(shared: SharedArrayBuffer) {
       move(state.posted)
     },
     input: () => inputs.subarray(0, control[2]),
-    /** The thread begins to evaluate: its deadline begins. */
-    begin() {
+    /** The thread has a question, and instantiates the module if it has to. */
+    take() {
       clock[0] = cpuUs()
+    },
+    /** The thread begins to evaluate. */
+    begin() {
+      clock[1] = cpuUs()
       move(state.running)
     },
-    /** The CPU time of the thread when it began, in µs. */
-    cpuAtBegin: () => clock[0] as number,
+    /** The CPU time of the thread when it began to evaluate, in ms. */
+    cpuAtBegin: () => (clock[1] as number) / 1000,
     threadId: () => control[1] as number,
-    /** The CPU time of the evaluation that ended last, in ms. */
-    usedMs: () => Math.max(0, (clock[1] as number) - (clock[0] as number)) / 1000,
-    answer(answer: ThreadAnswer) {
-      clock[1] = cpuUs()
+    /** The CPU time of the last question, with its instance, in ms. */
+    usedMs: () => Math.max(0, (clock[2] as number) - (clock[0] as number)) / 1000,
+    answer(answer: ModuleAnswer) {
+      clock[2] = cpuUs()
       control[3] = answers.write(JSON.stringify(answer), 'utf8')
+      move(state.done)
     },
-    read: (): ThreadAnswer => JSON.parse(answers.toString('utf8', 0, control[3])),
+    read: (): ModuleAnswer => JSON.parse(answers.toString('utf8', 0, control[3])),
   }
 }
 
