@@ -11,6 +11,11 @@ export const limitSettings = {
     20,
     'Failed logins a minute from one address; and apart from them, requests with unknown tokens of applications',
   ),
+  RATE_LIMIT_SIGN_INS_PER_ACCOUNT: setting(
+    count,
+    30,
+    'Sign-ins a minute of one account, by password, passkey or mailed link',
+  ),
   RATE_LIMIT_MAIL_PER_MINUTE: setting(
     count,
     3,

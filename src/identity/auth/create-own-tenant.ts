@@ -1,9 +1,11 @@
 import type { Deps } from '../../deps.ts'
+import { lockOnCluster } from '../../platform/db/cluster-locks.ts'
 import { asSystem, inTenant } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { recordEntry } from '../../tenancy/members/store.ts'
 import { createPersonalTenant } from '../../tenancy/tenants/create-tenant.ts'
+import { claimOwnTenant } from '../users/store.ts'
 
 export interface Person {
   id: string
@@ -12,27 +14,40 @@ export interface Person {
   lastName: string
 }
 
-/** Creates the personal tenant of a person who no longer belongs to any tenant; returns its id. */
-export async function createOwnTenant(
-  deps: Pick<Deps, 'db' | 'clock' | 'setUpTenant'>,
+type CreateDeps = Pick<Deps, 'db' | 'clock' | 'setUpTenant'>
+
+const dayMs = 86_400_000
+
+/**
+ * Creates the personal tenant of a person who no longer belongs to any tenant; returns its id. Null, and nothing is created,
+ * if that was done in the last 24 hours: a person who deletes it each time would fill the database.
+ */
+export function createOwnTenantOnceADay(
+  deps: CreateDeps,
   founder: Person,
   requestInfo: RequestInfo,
-): Promise<string> {
+): Promise<string | null> {
   const at = deps.clock()
   const id = timeOrderedId(at)
-  await inTenant(deps.db, { tenantId: id, userId: founder.id }, (tx) =>
-    createPersonalTenant(tx, deps, { id, founder, requestInfo, at }),
-  )
-  return id
+  return inTenant(deps.db, { tenantId: id, userId: founder.id }, async (tx) => {
+    lockOnCluster(tx, founder.id) // before the shared lock of insertMember
+    if (!(await claimOwnTenant(tx, { userId: founder.id, since: at - dayMs, at }))) return null
+    await createPersonalTenant(tx, deps, { id, founder, requestInfo, at })
+    return id
+  })
 }
 
 /** Creates a personal tenant after the first proof of a person's address, and lets the next login enter it. */
 export async function createFreshTenant(
-  deps: Pick<Deps, 'db' | 'clock' | 'setUpTenant'>,
+  deps: CreateDeps,
   founder: Person,
   requestInfo: RequestInfo,
 ): Promise<void> {
-  const tenantId = await createOwnTenant(deps, founder, requestInfo)
+  const at = deps.clock()
+  const tenantId = timeOrderedId(at)
+  await inTenant(deps.db, { tenantId, userId: founder.id }, (tx) =>
+    createPersonalTenant(tx, deps, { id: tenantId, founder, requestInfo, at }),
+  )
   await asSystem(deps.db, 'a login chooses its tenant before one is known', (tx) =>
     recordEntry(tx, { tenantId, userId: founder.id, at: deps.clock() }),
   )

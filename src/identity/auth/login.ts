@@ -8,6 +8,7 @@ import {
   type WrongPassword,
   wrongPassword,
 } from '../rate-limits/guard-password.ts'
+import { signInUses } from '../rate-limits/limits.ts'
 import { padDuration } from '../rate-limits/pad-duration.ts'
 import type { TokenPair } from '../sessions/issue-tokens.ts'
 import type { OtpRequired } from '../sessions/second-factor.ts'
@@ -34,7 +35,7 @@ export const invalidCredentials = () =>
  * Logs a person in to the tenant they name, else to the one they entered last; or asks for a second factor first.
  * 401 `invalid_credentials`, in the same form and time for an unknown address, a wrong password and an inactive
  * person; 403 for a tenant that they cannot enter, only after the right password; 429 `account_locked` or `throttled`
- * after too many failures. A wrong password leaves the event `identity.login_failed`, an unknown address a log line.
+ * after too many failures, or too many sign-ins. A wrong password leaves the event `identity.login_failed`, an unknown address a log line.
  */
 export async function login(
   deps: Deps,
@@ -59,8 +60,17 @@ async function tryPassword(
   body: LoginBody,
   { found, clear }: PasswordAttempt,
 ): Promise<TokenPair | OtpRequired | ApiError | WrongPassword> {
-  const person = await checkPassword(deps, found, body.password)
-  if (person === wrongPassword) return person
+  // Before the password is compared, which is costly; and for any address, so that no answer tells which are known.
+  const uses = signInUses(body.email)
+  await deps.limiters.take(uses)
+  const person = await checkPassword(deps, found, body.password).catch(async (error: unknown) => {
+    await deps.limiters.giveBack(uses)
+    throw error
+  })
+  if (person === wrongPassword) {
+    await deps.limiters.giveBack(uses)
+    return person
+  }
   const outcome = await signInTo(deps, person, body.tenant_id, passwordShown(person, clear), requestInfo)
   return outcome ?? wrongPassword
 }

@@ -7,7 +7,7 @@ import { findFirstTenantOf } from '../../tenancy/tenants/store.ts'
 import { mailUses } from '../rate-limits/limits.ts'
 import { padDuration } from '../rate-limits/pad-duration.ts'
 import { findCredentials } from '../users/store.ts'
-import { createOwnTenant, type Person } from './create-own-tenant.ts'
+import { createOwnTenantOnceADay, type Person } from './create-own-tenant.ts'
 
 /** The answer, the same for every address. */
 export const resetSent = 'If this address has an account, a link to reset its password was sent'
@@ -35,8 +35,9 @@ async function mailResetLink(deps: Deps, requestInfo: RequestInfo, email: string
     return { person, tenantId: person && (await findFirstTenantOf(tx, person.id)) }
   })
   if (!person) return
-  // Mails and tokens belong to a tenant.
-  const home = tenantId ?? (await createOwnTenant(deps, person, requestInfo))
+  // Mails and tokens belong to a tenant. A person who deleted the one of the last 24 hours gets no mail.
+  const home = tenantId ?? (await createOwnTenantOnceADay(deps, person, requestInfo))
+  if (home === null) return
   await asSystem(deps.db, 'no person is logged in yet', (tx) => sendLink(deps, tx, person, home, requestInfo))
 }
 

@@ -1,16 +1,17 @@
 import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import type { Membership } from '../../tenancy/members/store.ts'
 import { enterable } from '../sessions/enter-tenant.ts'
 import { type Choice, type FirstFactor, type SignInOutcome, signIn } from '../sessions/sign-in.ts'
-import { createOwnTenant, type Person } from './create-own-tenant.ts'
+import { createOwnTenantOnceADay, type Person } from './create-own-tenant.ts'
 
 /** Rolls back the sign-in of a person who is a member of no tenant. */
 class NoTenant extends Error {}
 
 /**
  * Signs a person in, by the first factor that they have just shown, to the tenant they name, else to the one they
- * entered last. A person without a tenant that this can be gets one of their own first. Refuses with 403 for a tenant that they cannot
+ * entered last. A person without a tenant that this can be gets one of their own first, once a day. Refuses with 403 for a tenant that they cannot
  * enter.
  */
 export async function signInTo(
@@ -31,10 +32,20 @@ export async function signInTo(
     })
   } catch (error) {
     if (!(error instanceof NoTenant)) throw error
-    const own = await createOwnTenant(deps, person, requestInfo)
-    return enter((memberships) => enterable(memberships.find((found) => found.tenant_id === own)))
+    const own = await createOwnTenantOnceADay(deps, person, requestInfo)
+    return enter((memberships) => {
+      const made = memberships.find((found) => found.tenant_id === own) ?? lastEntered(memberships)
+      return made ? enterable(made) : noTenantLeft()
+    })
   }
 }
+
+const noTenantLeft = () =>
+  new ApiError(
+    403,
+    'no_active_membership',
+    'You belong to no tenant, and one was created for you in the last 24 hours. Accept an invitation, or log in again later.',
+  )
 
 /**
  * The membership for a login without a tenant: of the active memberships, the most recently entered in an active

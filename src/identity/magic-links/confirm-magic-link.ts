@@ -9,6 +9,7 @@ import { createFreshTenant } from '../auth/create-own-tenant.ts'
 import { finishPasswordChange } from '../auth/finish-password-change.ts'
 import { recordLoginFailed } from '../auth/record-login-failed.ts'
 import { signInTo } from '../auth/sign-in-to.ts'
+import { signInUses } from '../rate-limits/limits.ts'
 import type { TokenPair } from '../sessions/issue-tokens.ts'
 import type { OtpRequired } from '../sessions/second-factor.ts'
 import type { FirstFactor } from '../sessions/sign-in.ts'
@@ -42,6 +43,7 @@ export async function confirmMagicLink(
   })
   if (!user?.is_active || user.email !== link.email) throw deadLink()
   const right = isNonceOf(deps, token, nonce)
+  if (right) await deps.limiters.take(signInUses(user.email))
   const unproven = right && user.email_verified_at === null
   const unusable = unproven ? await deps.passwords.hash(randomBytes(32).toString('base64url')) : null
   const used = await asSystem(deps.db, reason, (tx) =>

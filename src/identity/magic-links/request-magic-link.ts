@@ -7,7 +7,7 @@ import { linkUrl } from '../../platform/links/mailed-links.ts'
 import { makeLinkToken } from '../../platform/links/one-time-link.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { findFirstTenantOf } from '../../tenancy/tenants/store.ts'
-import { createOwnTenant, type Person } from '../auth/create-own-tenant.ts'
+import { createOwnTenantOnceADay, type Person } from '../auth/create-own-tenant.ts'
 import { channelDisabled } from '../otp/channels.ts'
 import { mailUses } from '../rate-limits/limits.ts'
 import { padDuration } from '../rate-limits/pad-duration.ts'
@@ -61,8 +61,9 @@ async function mailMagicLink(deps: Deps, requestInfo: RequestInfo, asked: Asked)
     return { person, tenantId: person && (await findFirstTenantOf(tx, person.id)) }
   })
   if (!person) return null
-  // Mails and tokens belong to a tenant.
-  const home = tenantId ?? (await createOwnTenant(deps, person, requestInfo))
+  // Mails and tokens belong to a tenant. A person who deleted the one of the last 24 hours gets no mail.
+  const home = tenantId ?? (await createOwnTenantOnceADay(deps, person, requestInfo))
+  if (home === null) return null
   return asSystem(deps.db, 'no person is logged in yet', (tx) =>
     sendLink(deps, tx, person, { home, asked: asked.tenant_id }, requestInfo),
   )

@@ -2,12 +2,13 @@ import type { Deps } from '../../deps.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
+import type { Person } from '../auth/create-own-tenant.ts'
 import { recordLoginFailed } from '../auth/record-login-failed.ts'
 import { signInTo } from '../auth/sign-in-to.ts'
 import { admitAttempt } from '../otp/admit-attempt.ts'
 import { forgiveAttempt } from '../otp/code-store.ts'
 import { recordShown } from '../otp/factor-store.ts'
-import { passkeyUses } from '../rate-limits/limits.ts'
+import { passkeyUses, signInUses, type Use } from '../rate-limits/limits.ts'
 import type { TokenPair } from '../sessions/issue-tokens.ts'
 import type { OtpRequired } from '../sessions/second-factor.ts'
 import type { FirstFactor } from '../sessions/sign-in.ts'
@@ -62,6 +63,7 @@ export async function signInWithPasskey(
     firstName: known.first_name,
     lastName: known.last_name,
   }
+  if (used) await countSignIn(deps, person, uses, at)
   const outcome = used && (await signInTo(deps, person, tenantId, passkeyShown(known, used, at), requestInfo))
   if (!outcome) {
     await asSystem(deps.db, 'no person is logged in yet', (tx) =>
@@ -72,6 +74,22 @@ export async function signInWithPasskey(
   await deps.limiters.giveBack(uses)
   if (outcome instanceof ApiError) throw outcome
   return outcome
+}
+
+/** Counts the sign-in. If there were too many, the answer was right all the same: what it counted as an attempt is taken back. */
+async function countSignIn(
+  deps: Deps,
+  { id: userId, email }: Person,
+  attempt: Use[],
+  at: number,
+): Promise<void> {
+  try {
+    await deps.limiters.take(signInUses(email))
+  } catch (error) {
+    await deps.limiters.giveBack(attempt)
+    await asSystem(deps.db, 'no person is logged in yet', (tx) => forgiveAttempt(tx, { userId, at }))
+    throw error
+  }
 }
 
 /** Uses the challenge up; returns the passkey that answers it, or null. */

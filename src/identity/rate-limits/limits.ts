@@ -12,6 +12,7 @@ export interface Limit {
 export type LimitName =
   | 'login-account'
   | 'login-address'
+  | 'sign-in'
   | 'mail-minute'
   | 'mail-hour'
   | 'register'
@@ -23,6 +24,7 @@ export type LimitName =
 export const limitsOf = (config: Config): Record<LimitName, Limit> => ({
   'login-account': { points: config.RATE_LIMIT_LOGIN_PER_ACCOUNT, seconds: 60 },
   'login-address': { points: config.RATE_LIMIT_LOGIN_PER_ADDRESS, seconds: 60 },
+  'sign-in': { points: config.RATE_LIMIT_SIGN_INS_PER_ACCOUNT, seconds: 60 },
   'mail-minute': { points: config.RATE_LIMIT_MAIL_PER_MINUTE, seconds: 60 },
   'mail-hour': { points: config.RATE_LIMIT_MAIL_PER_HOUR, seconds: 3_600 },
   register: { points: config.RATE_LIMIT_REGISTER_PER_HOUR, seconds: 3_600 },
@@ -41,6 +43,14 @@ export interface Use {
 export const loginUses = (email: string, ip: string): Use[] => [
   { limit: 'login-address', key: addressKey(ip) },
   { limit: 'login-account', key: `${accountKey(email).toString('hex')}:${addressKey(ip)}` },
+]
+
+/**
+ * A sign-in to an account (any text, known or not), in whatever way. It counts at its first factor: the second factor that
+ * completes it is not another one.
+ */
+export const signInUses = (email: string): Use[] => [
+  { limit: 'sign-in', key: accountKey(email).toString('hex') },
 ]
 
 /**

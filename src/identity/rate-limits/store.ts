@@ -145,7 +145,13 @@ export async function touchSignInPlace(
 
 const placeRow = z.object({ is_new: z.boolean() })
 
-/** Records the address and device of a sign-in; returns whether the pair is new, and the person's first. As the system role. */
+// A place is a text of the client. Without a limit, each login could add one.
+const maxPlaces = 100
+
+/**
+ * Records the address and device of a sign-in; returns whether the pair is new, and the person's first. Of more than {@link
+ * maxPlaces}, the one that was used longest ago is forgotten. As the system role.
+ */
 export async function recordSignInPlace(
   tx: Tx,
   place: Place & { at: number },
@@ -158,6 +164,10 @@ export async function recordSignInPlace(
     on conflict (user_id, address, device) do update set last_at = excluded.last_at
     returning xmax = 0 as is_new`),
   ])
+  tx.later(sql.unsafe`
+    delete from sign_in_places where user_id = ${place.userId} and (address, device) in (
+      select address, device from sign_in_places where user_id = ${place.userId}
+      order by last_at desc, first_at desc, address, device offset ${maxPlaces})`)
   return { is_new, is_first: !hasOther }
 }
 

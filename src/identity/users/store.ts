@@ -263,3 +263,16 @@ export function recordSessionsEnded(tx: Tx, userId: string, at: number): void {
     sql.unsafe`update users set sessions_ended_at = ${sql.timestamp(new Date(at))} where id = ${userId}`,
   )
 }
+
+/** Notes that a personal tenant is made for a person at `at`; false if one was made since `since`. In ms since 1970. */
+export async function claimOwnTenant(
+  tx: Tx,
+  { userId, since, at }: { userId: string; since: number; at: number },
+): Promise<boolean> {
+  const claimed = await tx.maybeOne(sql.type(idRow)`
+    update users set own_tenant_made_at = ${sql.timestamp(new Date(at))}
+    where id = ${userId}
+      and (own_tenant_made_at is null or own_tenant_made_at <= ${sql.timestamp(new Date(since))})
+    returning id`)
+  return claimed !== null
+}
