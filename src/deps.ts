@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { ShadowCounter } from './authorization/decisions/shadow-counts.ts'
+import type { WordsInRoles } from './authorization/evaluation/words-in-roles.ts'
 import type { SlicedPolicies } from './authorization/policies/slice-policies.ts'
 import type { Config } from './config.ts'
 import type { OpenApiKeys } from './identity/api-keys/api-keys.ts'
@@ -36,6 +37,8 @@ export interface Deps {
   decisionLog: DecisionLog
   /** What the manifests declare, for the hints of an evaluation. */
   declaredWords: DeclaredWords
+  /** What the roles of a tenant name, for the same hints. */
+  wordsInRoles: WordsInRoles
   /** What policies in shadow mode would have done. */
   shadowCounts: ShadowCounter
   approvals: Approvals

@@ -4,6 +4,7 @@ import { createApprovals } from './authorization/approvals/approvals.ts'
 import { decisionLog } from './authorization/decisions/record-decision.ts'
 import { shadowCounter } from './authorization/decisions/shadow-counts.ts'
 import { declaredWords } from './authorization/evaluation/declared-words.ts'
+import { wordsInRoles } from './authorization/evaluation/words-in-roles.ts'
 import { policyCache } from './authorization/policies/policy-cache.ts'
 import { readyModules } from './authorization/policies/ready-modules.ts'
 import { switchOffLateModules } from './authorization/policies/switch-off-late-modules.ts'
@@ -130,6 +131,7 @@ export async function openDeps(
     policyCache: readyModules(measurePolicies(policyCache({ db }), metrics), access),
     decisionLog: measureLog(decisions, metrics),
     declaredWords: declaredWords({ db, clock }),
+    wordsInRoles: wordsInRoles({ db }),
     shadowCounts,
     limiters,
     apiKeys,

@@ -5,6 +5,7 @@ import type { Item, Semantic } from './batch-question.ts'
 import { accessResource, type Evaluated, evaluator } from './evaluate.ts'
 import { type LoadedQuestion, loadQuestions, type QuestionParts } from './load-questions.ts'
 import type { Question } from './question.ts'
+import { findUnknownWords } from './unknown-words.ts'
 
 /** The valid questions among the items of a batch. */
 export const questionsOf = (items: readonly Item[]): Question[] =>
@@ -24,7 +25,7 @@ export async function evaluateBatch(
   { items, semantic }: { items: readonly Item[]; semantic: Semantic },
 ): Promise<{ evaluations: Answer[] }> {
   const loaded = await loadQuestions(deps, caller, parts, questionsOf(items))
-  const questions = loaded.questions.values()
+  const questions = (await findUnknownWords(deps, caller, loaded)).values()
   const answerTo = evaluator(deps, caller, loaded)
   const mayAsk = rememberingOwners(caller)
   const pace = deps.newPace()

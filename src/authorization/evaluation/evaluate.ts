@@ -13,6 +13,7 @@ import {
   type QuestionParts,
 } from './load-questions.ts'
 import { type Question, queryOf } from './question.ts'
+import { findUnknownWords, type HintedQuestion } from './unknown-words.ts'
 
 /** A question as a resource of policies. Members own the questions about themselves. */
 export const accessResource = (known: LoadedQuestion['known']) => ({
@@ -31,7 +32,7 @@ export function evaluator(
   deps: Deps,
   caller: Caller,
   { policies }: LoadedQuestions,
-): (loaded: LoadedQuestion) => Evaluated {
+): (loaded: HintedQuestion) => Evaluated {
   const now = deps.clock()
   const asksAboutAll = caller.may({ type: 'access' })
   return ({ question, action, known, object, unknown }) => {
@@ -54,8 +55,8 @@ export function evaluator(
  */
 export async function evaluate(deps: Deps, caller: Caller, parts: QuestionParts, asked: Question) {
   const loaded = await loadQuestions(deps, caller, parts, [asked])
-  const question = loaded.questions[0]!
-  const { answer, record } = evaluator(deps, caller, loaded)(question)
+  const [question] = await findUnknownWords(deps, caller, loaded)
+  const { answer, record } = evaluator(deps, caller, loaded)(question!)
   await deps.decisionLog.record(record)
   return answer
 }

@@ -2,13 +2,12 @@ import type { Deps } from '../../deps.ts'
 import type { Read } from '../../platform/db/read.ts'
 import type { ObjectFinders, ObjectScope } from '../../platform/find-object.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import type { PoliciesInForce, UnknownWords } from '../../platform/http/policies-in-force.ts'
-import { type ActionName, type ApplicationAction, wildcardOf } from '../../policy-engine/catalogue/actions.ts'
+import type { PoliciesInForce } from '../../platform/http/policies-in-force.ts'
+import type { ActionName, ApplicationAction } from '../../policy-engine/catalogue/actions.ts'
 import { findRegistered, type RegisteredObjects, registeredKey } from '../resources/find-registered.ts'
-import { namesIn } from './declared-words.ts'
 import { findObjects, objectKey, objectWithoutLookup, type QuestionObject } from './find-question-object.ts'
 import { actionOf, isMemberType, type Question } from './question.ts'
-import { findSubjects, type KnownSubject, listWordsInRoles, subjectKey } from './store.ts'
+import { findSubjects, type KnownSubject, subjectKey } from './store.ts'
 
 /** A question with what it is about, loaded from the tenant. */
 export interface LoadedQuestion {
@@ -17,7 +16,6 @@ export interface LoadedQuestion {
   /** the subject, if it is a member */
   known: KnownSubject | null
   object: QuestionObject
-  unknown: UnknownWords
 }
 
 /** Questions of one caller, with the policies that decide them. */
@@ -27,14 +25,12 @@ export interface LoadedQuestions {
 }
 
 /**
- * What questions are about, as it was read: members, objects by `objectKey`, registered resources, and what permissions
- * of roles name.
+ * What questions are about, as it was read: members, objects by `objectKey`, and registered resources.
  */
 export interface QuestionParts {
   subjects: KnownSubject[]
   objects: Map<string, QuestionObject>
   registered: RegisteredObjects
-  named: Set<string>
 }
 
 /** Asks for the parts of questions, each once and all together. The caller is not read. */
@@ -52,7 +48,7 @@ export async function findParts(
     ...one.resource,
     object: objectWithoutLookup({ ...one.resource, action: validAction(one) }, ''),
   }))
-  const [subjects, objects, registered, named] = await Promise.all([
+  const [subjects, objects, registered] = await Promise.all([
     others.length > 0 ? findSubjects(read, tenantId, others) : [],
     findObjects(
       read,
@@ -65,9 +61,8 @@ export async function findParts(
       tenantId,
       resources.filter(({ object }) => object === 'of the application'),
     ),
-    namesInRoles(read, tenantId, questions),
   ])
-  return { subjects, objects, registered, named }
+  return { subjects, objects, registered }
 }
 
 /** The member that a question is about, or null. */
@@ -83,30 +78,26 @@ export function knownSubject(
 export const policiesOf = async ({ policyCache }: Pick<Deps, 'policyCache'>, caller: Caller) =>
   policyCache.load(caller, caller.auth.tenant?.policyRevision ?? 0)
 
-/**
- * Completes questions with their parts, and with the tenant's policies. The manifests are read only for words that neither
- * a policy nor a role names.
- */
+/** Completes questions with their parts, and with the tenant's policies. */
 export async function loadQuestions(
-  deps: Pick<Deps, 'policyCache' | 'declaredWords'>,
+  deps: Pick<Deps, 'policyCache'>,
   caller: Caller,
   parts: QuestionParts,
   questions: readonly Question[],
 ): Promise<LoadedQuestions> {
   const policies = await policiesOf(deps, caller)
+  return { policies, questions: questions.map(questionLoader(parts, caller)) }
+}
+
+/** Returns a function that completes a question with its parts. */
+export function questionLoader(parts: QuestionParts, caller: Caller): (question: Question) => LoadedQuestion {
   const members = membersByName(parts, caller)
-  const loaded = questions.map((question) => {
+  return (question) => {
     const { subject, resource } = question
     const action = validAction(question)
     const known = (isMemberType(subject.type) && members.get(subjectKey(subject))) || null
-    const object = objectOf(parts, { ...resource, action }, known?.id ?? '')
-    const unknown = unknownWords(policies, parts.named, action, resource.type)
-    return { question, action, known, object, unknown }
-  })
-  if (!loaded.some(({ unknown }) => unknown.action || unknown.resourceType))
-    return { policies, questions: loaded }
-  const declared = await deps.declaredWords(caller)
-  return { policies, questions: loaded.map((one) => ({ ...one, unknown: stillUnknown(one, declared) })) }
+    return { question, action, known, object: objectOf(parts, { ...resource, action }, known?.id ?? '') }
+  }
 }
 
 /** The object of a question, among the loaded ones. */
@@ -156,43 +147,3 @@ const namesOf = ({ type, id, email, emailVerified }: KnownSubject) =>
 
 const byName = (subjects: readonly KnownSubject[]): Map<string, KnownSubject> =>
   new Map(subjects.flatMap((subject) => namesOf(subject).map((name) => [name, subject] as const)))
-
-/** The permissions and resource types that roles name, of those that these questions use. */
-async function namesInRoles(
-  read: Read,
-  tenantId: string,
-  questions: readonly Question[],
-): Promise<Set<string>> {
-  if (questions.length === 0) return new Set()
-  const permissions = await listWordsInRoles(read, tenantId, {
-    actions: [...new Set(questions.map(validAction))],
-    types: [...new Set(questions.map(({ resource }) => resource.type))],
-  })
-  return namesIn(permissions)
-}
-
-/** Whether no policy in force and no role of the tenant names the action, or the resource type. Often a misspelling. */
-function unknownWords(
-  policies: PoliciesInForce,
-  inRoles: ReadonlySet<string>,
-  action: string,
-  resourceType: string,
-): UnknownWords {
-  const named = policies.names(action, resourceType)
-  return {
-    action: !named.action && !inRoles.has(action) && !inRoles.has(wildcardOf(action)),
-    resourceType: !named.resourceType && !inRoles.has(resourceType),
-  }
-}
-
-/** A manifest can declare what no policy and no role names yet, and a registered resource is of a type that exists. */
-const stillUnknown = (
-  { action, object, question: { resource }, unknown }: LoadedQuestion,
-  declared: ReadonlySet<string>,
-): UnknownWords => ({
-  action: unknown.action && !declared.has(action),
-  resourceType:
-    unknown.resourceType &&
-    !declared.has(resource.type) &&
-    !(typeof object === 'object' && 'registered' in object),
-})

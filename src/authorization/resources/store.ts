@@ -131,14 +131,14 @@ export async function countOneMore(tx: Tx, tenantId: string, max: number): Promi
 }
 
 const knownRow = resourceRow
-  .pick({ resource_type: true, resource_id: true, owner_id: true, department_id: true, attributes: true })
-  .extend({ owner_manager_id: z.uuid().nullable() })
+  .pick({ resource_type: true, resource_id: true, owner_id: true, department_id: true })
+  .extend({ owner_manager_id: z.uuid().nullable(), attributes: z.string() })
 
-/** A registered resource as decisions read it. */
+/** A registered resource as decisions read it; `attributes` is JSON. */
 export type KnownResource = z.infer<typeof knownRow>
 
 const known = (tenantId: string) => sql.fragment`
-  r.resource_type, r.resource_id, r.owner_id, r.department_id, r.attributes, m.manager_id as owner_manager_id
+  r.resource_type, r.resource_id, r.owner_id, r.department_id, r.attributes::text as attributes, m.manager_id as owner_manager_id
   from registered_resources r
   left join memberships m on m.tenant_id = ${tenantId} and m.user_id = r.owner_id`
 

@@ -10,10 +10,10 @@ import {
   isApplicationAction,
 } from '../../policy-engine/catalogue/actions.ts'
 import { isAbout } from '../evaluation/find-question-object.ts'
-import { findParts, loadQuestions, policiesOf, type QuestionParts } from '../evaluation/load-questions.ts'
+import { findParts, policiesOf, type QuestionParts, questionLoader } from '../evaluation/load-questions.ts'
 import { queryOf } from '../evaluation/question.ts'
 import { listPermissionsOn } from '../evaluation/store.ts'
-import { answerSearch } from './search.ts'
+import { answerSearch, eachInTurn } from './search.ts'
 import type { ActionSearch } from './search-question.ts'
 
 /** What a search for actions is about, and the permissions of roles on its type. */
@@ -22,8 +22,8 @@ interface FoundActionSearch {
   permissions: readonly string[]
 }
 
-// A search examines no more actions than this.
-const maxPermissions = 20_000
+// A type has no more actions of an application than this in a search.
+const maxNamed = 20_000
 
 // Stands for the action while none is examined.
 const anyAction = { name: 'application:any' }
@@ -37,7 +37,7 @@ export async function findActionSearch(
 ): Promise<FoundActionSearch> {
   const [parts, permissions] = await Promise.all([
     findParts(read, objects, scope, [{ ...body, action: anyAction }]),
-    listPermissionsOn(read, scope.tenantId, body.resource.type, maxPermissions),
+    listPermissionsOn(read, scope.tenantId, body.resource.type, maxNamed),
   ])
   return { parts, permissions }
 }
@@ -49,7 +49,9 @@ function actionsOn(
   type: string,
 ): (ActionName | ApplicationAction)[] {
   const named = [...policies.actionsOn(type), ...permissions].filter(isApplicationAction)
-  return [...new Set([...actionNames.filter((name) => isAbout(name, type)), ...named])].sort()
+  return [
+    ...new Set([...actionNames.filter((name) => isAbout(name, type)), ...named.slice(0, maxNamed)]),
+  ].sort()
 }
 
 /** The actions that the subject may do on the resource, by name. An action of its type is named by its verb. */
@@ -62,24 +64,20 @@ export async function searchActions(
   const now = deps.clock()
   const { type } = body.resource
   const policies = await policiesOf(deps, caller)
-  const asked = actionsOn(policies, permissions, type).map((name) => ({ ...body, action: { name } }))
-  const { questions } = await loadQuestions(deps, caller, parts, asked)
+  const { callerKeys } = policies
+  const load = questionLoader(parts, caller)
+  const examine = (name: ActionName | ApplicationAction) => {
+    const { question, ...loaded } = load({ ...body, action: { name } })
+    const slice = policies.slice(type, name, now)
+    const query = queryOf(question, { caller, ...loaded, slice, callerKeys, now })
+    return { result: { name: nameOn(type, name) }, position: name as string, query }
+  }
   async function* actions(after: string | null) {
-    yield questions
-      .filter(({ action }) => after === null || action > after)
-      .map(({ question, action, known, object }) => ({
-        result: { name: nameOn(type, action) },
-        position: action as string,
-        query: queryOf(question, {
-          caller,
-          action,
-          known,
-          object,
-          slice: policies.slice(type, action, now),
-          callerKeys: policies.callerKeys,
-          now,
-        }),
-      }))
+    const names = actionsOn(policies, permissions, type)
+    yield eachInTurn(
+      names.filter((name) => after === null || name > after),
+      examine,
+    )
   }
   const path = '/access/v1/search/action'
   return answerSearch(deps, caller, { path, question: body, revision: policies.revision }, actions)

@@ -8,7 +8,7 @@ import { isAbout, type QuestionObject } from '../evaluation/find-question-object
 import { knownSubject, policiesOf, type QuestionParts, validAction } from '../evaluation/load-questions.ts'
 import { type Question, queryOf } from '../evaluation/question.ts'
 import { applicationObjectsAfter, type PlaceInSearch } from './application-objects.ts'
-import { answerSearch } from './search.ts'
+import { answerSearch, eachInTurn } from './search.ts'
 import type { ResourceSearch } from './search-question.ts'
 
 /**
@@ -47,7 +47,7 @@ export async function searchResources(
   async function* stored(after: ObjectPosition | null) {
     if (isServiceAction(action) && !isAbout(action, type)) return
     for await (const group of objectsAfter(deps, lists, caller, { type, after, now }))
-      yield group.map(({ id, position, object }) => ({
+      yield eachInTurn(group, ({ id, position, object }) => ({
         result: { type, id },
         position,
         query: ask(id, undefined, object),
@@ -57,7 +57,7 @@ export async function searchResources(
   async function* ofApplication(after: PlaceInSearch | null) {
     const scope = { deps, caller, type }
     for await (const group of applicationObjectsAfter(scope, ids, after))
-      yield group.map(({ id, properties: own, place, object }) => ({
+      yield eachInTurn(group, ({ id, properties: own, place, object }) => ({
         result: { type, id },
         position: place,
         query: ask(id, own, object),
@@ -69,7 +69,7 @@ export async function searchResources(
     : answerSearch<Result, PlaceInSearch>(deps, caller, asked, ofApplication)
 }
 
-const objectsAtOnce = 1_000
+const objectsAtOnce = 500
 
 /** The objects of the service of a type in the tenant, in the order of their list. */
 async function* objectsAfter(

@@ -15,7 +15,7 @@ import { type Question, queryOf } from '../evaluation/question.ts'
 import type { KnownSubject } from '../evaluation/store.ts'
 import { findRegistered, registeredKey } from '../resources/find-registered.ts'
 import { candidatesAfter, type NamedCandidate } from './named-candidates.ts'
-import { answerSearch, type Candidates } from './search.ts'
+import { answerSearch, type Candidates, eachInTurn } from './search.ts'
 import type { SubjectSearch } from './search-question.ts'
 import { listMembersAsSubjects, listRolesOfSubjects } from './store.ts'
 
@@ -62,11 +62,11 @@ export async function searchSubjects(
   }
   async function* members(kind: SubjectType, after: string | null) {
     for await (const group of membersAfter(deps, caller, kind, after))
-      yield group.map((known) => examine(known, { id: known.id }))
+      yield eachInTurn(group, (known) => examine(known, { id: known.id }))
   }
   async function* named(after: string | null) {
     const ids = valuesNamed(slice, 'subject.id')
-    yield candidatesAfter(candidates, ids, after).map((candidate) => examine(null, candidate))
+    yield eachInTurn(candidatesAfter(candidates, ids, after), (candidate) => examine(null, candidate))
   }
   const from = (after: string | null): Candidates<{ type: string; id: string }, string> =>
     type === 'user' || type === 'service_account' ? members(type, after) : named(after)
@@ -74,7 +74,7 @@ export async function searchSubjects(
   return answerSearch(deps, caller, { path, question: body, revision: policies.revision }, from)
 }
 
-const membersAtOnce = 2_000
+const membersAtOnce = 500
 
 /** The people or service accounts of the tenant as subjects, by id. The caller's own session does not count: others have none. */
 async function* membersAfter(

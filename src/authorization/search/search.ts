@@ -12,8 +12,13 @@ export interface Examined<Result, Position> {
   query: AnyQuery
 }
 
-/** The entities of a search in a fixed order, in groups. */
-export type Candidates<Result, Position> = AsyncIterable<readonly Examined<Result, Position>[]>
+/** The entities of a search in a fixed order, in groups, each made when it is its turn: a group can have thousands. */
+export type Candidates<Result, Position> = AsyncIterable<Iterable<Examined<Result, Position>>>
+
+/** Makes each entity of a group when it is its turn. */
+export function* eachInTurn<T, R>(group: Iterable<T>, make: (one: T) => R): Generator<R> {
+  for (const one of group) yield make(one)
+}
 
 // One request does no more work than this. It then answers the results so far, with a token to continue.
 const maxExamined = 20_000

@@ -40,6 +40,7 @@ export const activityRoutes = (deps: Pick<Deps, 'clock'>): Route[] => [
     summary: 'Count sign-ins, denials and new members of the last seven days',
     status: 200,
     answer: activity,
+    scansRows: true,
     load: (read, { caller }) => countActivity(read, caller.tenantId, { now: deps.clock(), limit }),
     handle: (_input, days) => showActivity(days),
   }),

@@ -1,6 +1,8 @@
+import { createLruCache } from '../../policy-engine/lru-cache.ts'
 import { Batch } from '../db/batch.ts'
 import { isDatabaseUnavailable } from '../db/database-errors.ts'
 import { type Read, readInTenant } from '../db/read.ts'
+import { workBudget } from '../work-budget.ts'
 import { pathId } from './authenticate.ts'
 import type { AuthContext, Claims } from './caller.ts'
 import type { Received } from './receive.ts'
@@ -38,20 +40,25 @@ export function loadRequest(
       ? loadOf(route, { ...received.input, caller: bearer })
       : null
   const fromReplica = route.fromReplica && deps.db.replica !== undefined
-  const loadsAtOnce = load !== null && tenantId === claims.tenantId && !fromReplica
+  const loadsAtOnce = load !== null && tenantId === claims.tenantId && !fromReplica && !route.scansRows
   const canBeSlow = loadsAtOnce && 'input' in received && !loadsByKeys(route, received.input.query)
   const batch = new Batch(deps.db.api, { scope: bearer, by: 'readShared' })
   const auth = deps.loadAuthContext(batch, bearer)
   const asksPolicies = tenantId === claims.tenantId && deps.policyCache.ask(batch, bearer)
   const together = loadsAtOnce ? load(batch) : null
-  batch.send(canBeSlow || asksPolicies ? 'read' : 'readShared')
+  const caller = `${bearer.userId} ${tenantId}`
+  batch.send(canBeSlow || asksPolicies || slowCallers.get(caller) ? 'read' : 'readShared')
+  auth.then((found) => noteSlow(caller, found)).catch(() => undefined)
   // The route's rows are asked for before the caller is known. If they fail first, nothing awaits them yet.
   together?.catch(() => undefined)
   return {
     tenantId,
     auth,
-    loaded: async () =>
-      together ?? (load && (fromReplica ? readReplica : readInTenant)(deps.db, bearer, load)),
+    loaded: async () => {
+      if (together || !load) return together
+      const later = () => (fromReplica ? readReplica : readInTenant)(deps.db, bearer, load)
+      return route.scansRows ? workBudget.inTurn('reads', bearer, later) : later()
+    },
   }
 }
 
@@ -70,6 +77,14 @@ async function readReplica<T>(
     if (!isDatabaseUnavailable(error)) throw error
     return readInTenant(db, scope, load)
   }
+}
+
+/** Callers with so many permissions that reading them takes ms: others do not wait behind them. */
+const slowCallers = createLruCache<true>(10_000)
+const manyPermissions = 1_000
+
+function noteSlow(caller: string, auth: AuthContext | null): void {
+  if ((auth?.membership?.permissions.length ?? 0) > manyPermissions) slowCallers.set(caller, true, 1)
 }
 
 type Params = Record<string, string>

@@ -68,6 +68,8 @@ interface Common<B extends ZodType, Q extends ZodObject, R extends ZodType> {
   fromReplica?: boolean
   /** A POST loads a few rows by their keys, as a GET without a filter does: see `Pool.readShared`. */
   loadsByKeys?: boolean
+  /** It looks at many rows: it is loaded once the caller is permitted, in a turn of the budget of such reads. */
+  scansRows?: boolean
   /** The answer contains a token, code or secret. */
   secret?: boolean
   /**
