@@ -49,6 +49,7 @@ export function openModuleThreads(size: number, url: URL = file): ModuleThreads 
   let isClosed = false
   let isFilling = false
   let looking: NodeJS.Timeout | undefined
+  let warming: Promise<void> | undefined
 
   const start = async () => {
     if (isClosed) return
@@ -95,6 +96,13 @@ export function openModuleThreads(size: number, url: URL = file): ModuleThreads 
     }
     lookSoon()
   }
+  const untilReady = async () => {
+    const end = performance.now() + maxWarmMs
+    while (!isClosed && !threads.some(isReady) && performance.now() < end) {
+      fill()
+      await sleep(lookMs)
+    }
+  }
   const lookSoon = () => {
     if (!isClosed && threads.some(({ late }) => late)) looking ??= setTimeout(look, lookMs).unref()
   }
@@ -109,12 +117,13 @@ export function openModuleThreads(size: number, url: URL = file): ModuleThreads 
       thread.late = { since: performance.now(), onTooLong }
       look()
     },
-    async warm() {
-      const end = performance.now() + maxWarmMs
-      while (!isClosed && !threads.some(isReady) && performance.now() < end) {
-        fill()
-        await sleep(lookMs)
-      }
+    warm() {
+      if (threads.some(isReady)) return Promise.resolve()
+      // All who wait share one look at the threads.
+      warming ??= untilReady().finally(() => {
+        warming = undefined
+      })
+      return warming
     },
     async close() {
       isClosed = true
