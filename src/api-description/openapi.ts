@@ -108,11 +108,21 @@ const operation = (route: Route): ZodOpenApiOperationObject => ({
   } as ZodOpenApiOperationObject['responses'],
 })
 
-function descriptionOf({ action, description, sessionOnly }: Route) {
+function descriptionOf(route: Route) {
+  const { action, description, sessionOnly } = route
+  const rows =
+    'rowAction' in route &&
+    route.rowAction &&
+    `Each row is decided as its detail is, by \`${route.rowAction}\`: 403 where the caller lacks that action, too.`
   const temporary = action !== 'public' && actions[action].tokens.includes('otp_pending')
   const hint = 'Also accepts the `temporary_token` of a login that waits for a second factor.'
   const refused = action !== 'public' && (sessionOnly || !actions[action].tokens.includes('key'))
-  const text = [description, temporary && hint, refused && 'API keys are refused: 403 `key_not_allowed`.']
+  const text = [
+    description,
+    rows,
+    temporary && hint,
+    refused && 'API keys are refused: 403 `key_not_allowed`.',
+  ]
     .filter(Boolean)
     .join('\n\n')
   return text ? { description: text } : {}

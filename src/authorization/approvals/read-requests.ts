@@ -40,16 +40,22 @@ function pageOf(deps: Deps, caller: Caller, query: ListQuery, { path, view }: { 
         countRequests(read, reader, { view, now, page }),
       ),
     )
-  return answerPage(deps, caller, requestList, { path, query }, load, showRequest)
+  const resource = readableFor(caller)
+  return answerPage(deps, caller, requestList, { path, query }, load, showRequest, { resource })
 }
 
 /**
  * A request as a resource of policies. It is the caller's own also if they can decide it. Null for callers who can
  * neither, and who cannot read all.
  */
-export function readableRequest(row: RequestRow, { caller }: { caller: Caller }) {
-  const decides = canDecide(row, readerOf(caller))
-  if (!(row.requester_id === caller.userId || decides || readsAll(caller))) return null
-  const ownerId = decides ? caller.userId : row.requester_id
-  return { type: 'approval_request', id: row.id, ownerId, fields: showRequest(row) }
+export const readableRequest = (row: RequestRow, { caller }: { caller: Caller }) => readableFor(caller)(row)
+
+function readableFor(caller: Caller) {
+  const [reader, all] = [readerOf(caller), readsAll(caller)]
+  return (row: RequestRow) => {
+    const decides = canDecide(row, reader)
+    if (!(row.requester_id === caller.userId || decides || all)) return null
+    const ownerId = decides ? caller.userId : row.requester_id
+    return { type: 'approval_request', id: row.id, ownerId, fields: showRequest(row) }
+  }
 }

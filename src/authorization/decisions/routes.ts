@@ -54,6 +54,7 @@ export const decisionRoutes = (deps: Deps): Route[] => [
     method: 'GET',
     path: '/api/v1/decisions',
     action: 'decision:list',
+    rowAction: 'decision:read',
     fromReplica: true,
     tag,
     summary: 'List decisions, newest first',

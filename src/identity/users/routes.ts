@@ -68,6 +68,7 @@ export function userRoutes(deps: Deps): Route[] {
     route({
       method: 'GET',
       action: 'user:list',
+      rowAction: 'user:read',
       tag: 'Users',
       summary: 'List the people of your tenant',
       status: 200,

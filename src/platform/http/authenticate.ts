@@ -6,7 +6,7 @@ import { type Read, readInTenant } from '../db/read.ts'
 import { ApiError, insufficientAuthentication, notFound, sessionRevoked, tokenNotValid } from '../errors.ts'
 import { isUuid } from '../uuid.ts'
 import type { AuthContext, Caller, Claims } from './caller.ts'
-import { evaluate, resourceIn } from './decide.ts'
+import { decidersOf, evaluate, resourceIn } from './decide.ts'
 import type { Loading } from './load-request.ts'
 import type { DecidedRoute, PathDeps, RequestContext } from './request-context.ts'
 import type { RequestInfo } from './request-info.ts'
@@ -58,7 +58,9 @@ export async function enter(
   const impersonator = auth.impersonator && { id: auth.impersonator.id, email: auth.impersonator.email }
   Object.assign(http.state, { userId: claims.userId, impersonatorId: impersonator?.id, tenantId, decisionId })
   const may: Caller['may'] = (resource) =>
-    evaluate(deps, request, 'resource', resourceIn(request, resource)).decision.effect === 'allow'
+    decidersOf(request).every(
+      (one) => evaluate(deps, one, 'resource', resourceIn(one, resource)).decision.effect === 'allow',
+    )
   const requestInfo = http.state.requestInfo as RequestInfo
   const viewOfRows = () => viewRows(deps, request)
   const caller: Caller = {
@@ -79,10 +81,13 @@ export async function enter(
     caller,
     readAuth,
     policies,
+    rows: null,
     now: deps.clock(),
     decided: null,
     isLogged: false,
   }
+  if ('rowAction' in route && route.rowAction)
+    request.rows = { ...request, route: { ...route, action: route.rowAction } }
   return request
 }
 

@@ -25,12 +25,23 @@ interface Granted {
 
 type EngineDeps = Pick<PathDeps, 'access'>
 
-/** Decides whether the caller could use the route at all. Throws 401, 403 and 404. */
+/**
+ * Decides whether the caller could use the route at all, and could read any row of its list. Throws 401, 403 and 404.
+ */
 export function decideRoute(deps: EngineDeps, request: RequestContext): void {
-  const decision = decide(deps, request, 'route', collectionOf(request.route, request.caller))
-  // A required approval is handled later, when the resource and the body are known.
-  if (decision.effect === 'deny') throw refusal(decision, request.caller.decisionId)
+  for (const one of decidersOf(request)) {
+    const decision = decide(deps, one, 'route', collectionOf(one.route, one.caller))
+    // A required approval is handled later, when the resource and the body are known.
+    if (decision.effect !== 'deny') continue
+    request.decided = one.decided
+    const hint = one === request ? '' : ` Reading the rows of this list needs ${one.route.action}.`
+    throw refusal(decision, request.caller.decisionId, hint)
+  }
 }
+
+/** The request, and for a list whose rows have an action of their own, the request with that action. */
+export const decidersOf = (request: RequestContext): readonly RequestContext[] =>
+  request.rows ? [request, request.rows] : [request]
 
 /** Decides the request's action on a resource. The decision becomes that of the request. */
 export function decide(

@@ -1,5 +1,5 @@
 import type { Keyset } from '../db/keyset.ts'
-import type { RowView } from './row-view.ts'
+import type { RowToDecide, RowView } from './row-view.ts'
 
 // The most rows that are decided for one page. A page that is not full by then continues after the last of them.
 const maxExamined = 500
@@ -20,7 +20,7 @@ export async function fillPage<Found extends { rows: readonly object[] }, T>(
   view: RowView,
   { size, from }: Keyset,
   load: (from: Keyset['from']) => Promise<Found>,
-  show: (row: Found['rows'][number]) => T,
+  show: (row: Found['rows'][number]) => RowToDecide & { row: T },
   positionOf: (row: object) => NonNullable<Keyset['from']>,
 ): Promise<FilledPage<T, Omit<Found, 'rows'>>> {
   const seen: { row: object; shown: T }[] = []

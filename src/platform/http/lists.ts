@@ -8,7 +8,7 @@ import { pathId } from './authenticate.ts'
 import type { Caller } from './caller.ts'
 import { invalidCursor, openCursor, sealCursor } from './cursors.ts'
 import { fillPage } from './fill-page.ts'
-import type { Bearer } from './route.ts'
+import type { Bearer, ResourceOf } from './route.ts'
 
 /** The schema of a page without a count, for append-only lists. */
 export const uncountedPageOf = <T extends z.ZodType>(item: T) =>
@@ -96,16 +96,22 @@ export function listing<Found extends Page, T>(
     handle(input: Input & { caller: Caller }, { first }: { first: Found | null }) {
       const { caller } = input
       const load = (page: ListPage) => readInTenant(deps.db, caller, (read) => rows(read, input, page))
-      return answerPage(deps, caller, list, askedOf(input), load, (row) => show(row, caller), first)
+      return answerPage(deps, caller, list, askedOf(input), load, (row) => show(row, caller), { first })
     },
   }
 }
 
+interface RowOptions<Found extends Page> {
+  first?: Found | null
+  resource?: (row: Found['rows'][number]) => ResourceOf | null
+}
+
 /**
- * Answers a page of a list with the rows that the caller may see. `first`: the first page, if it is loaded already with
- * a search in all fields. `load` gives the rows of `page`, one more when there
- * is a next page, and the count if the list has one. `show` converts a row to its answer. Throws 400 for a cursor of
- * another list, and 403 for a filter or ordering by a field that is masked for the caller.
+ * Answers a page of a list with the rows that the caller may see. `load` gives the rows of `page`, one more when there
+ * is a next page, and the count if the list has one. `show` converts a row to its answer. `first`: the first page, if it
+ * is loaded already with a search in all fields. `resource`: the row as its detail is decided, if its answer does not
+ * say it. Throws 400 for a cursor of another list, and 403 for a filter or ordering by a field that is masked for the
+ * caller.
  */
 export async function answerPage<Found extends Page, T>(
   deps: Deps,
@@ -114,7 +120,7 @@ export async function answerPage<Found extends Page, T>(
   { path, query }: Asked,
   load: (page: ListPage) => Promise<Found>,
   show: (row: Found['rows'][number]) => T,
-  first: Found | null = null,
+  { first = null, resource }: RowOptions<Found> = {},
 ) {
   const { sealer, publicUrl } = deps
   const view = caller.viewOfRows()
@@ -134,7 +140,11 @@ export async function answerPage<Found extends Page, T>(
     at: valueIn(row, list.orderedBy(query).field),
     id: String(valueIn(row, list.id.field)),
   })
-  const page = await fillPage(view, keyset, loadFrom, show, positionOf)
+  const decidable = (row: Found['rows'][number]) => ({
+    row: show(row),
+    ...(resource && { resource: resource(row) }),
+  })
+  const page = await fillPage(view, keyset, loadFrom, decidable, positionOf)
   const link = (backwards: boolean, row: object | undefined) =>
     row
       ? linkTo(publicUrl(), path, query, sealCursor(sealer, scope, { backwards, ...positionOf(row) }))

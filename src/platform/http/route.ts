@@ -72,9 +72,7 @@ interface Common<B extends ZodType, Q extends ZodObject, R extends ZodType> {
   scansRows?: boolean
   /** The answer contains a token, code or secret. */
   secret?: boolean
-  /**
-   * A GET answers a {@link Versioned}; other methods honour `ifMatch`. Without it, an `If-Match` with any tag is 412.
-   */
+  /** A GET answers a {@link Versioned}; other methods honour `ifMatch`. Without it, an `If-Match` with any tag is 412. */
   versioned?: boolean
   /** The validated body without its secret parts, for approvers and auditors. The approval is for the full body. */
   shownBody?(body: z.output<B>): unknown
@@ -105,6 +103,8 @@ export type LoadTarget = Pick<AnyLoadInput, 'caller' | 'params'>
 export interface RouteSpec<B extends ZodType, Q extends ZodObject, R extends ZodType, L = undefined>
   extends Common<B, Q, R> {
   action: ActionName
+  /** Of a list whose details have another action: that action. It decides the rows. */
+  rowAction?: ActionName
   scope?: TenantScope
   /** Loads what `handle` shows; null is 404. */
   load?(read: Read, input: LoadInput<B, Q>): Promise<L | null>
@@ -147,9 +147,7 @@ export interface ChangeSpec<B extends ZodType, Q extends ZodObject, R extends Zo
     change: () => Promise<T>,
     known: { input: InputOf<B, Q>; loaded: NoInfer<L>; prepared: NoInfer<P> },
   ): Promise<T>
-  /**
-   * Makes the change. Throws 409 for a state that does not allow it. Returns `overtaken` to start again with `load`.
-   */
+  /** Makes the change. Throws 409 for a state that does not allow it. Returns `overtaken` to start again with `load`. */
   act(
     tx: Tx,
     input: InputOf<B, Q>,
@@ -188,6 +186,7 @@ export type Route = Omit<Common<ZodType, ZodObject, ZodType>, 'body' | 'query' |
 /** The functions of a route without the types of its body, query and rows. */
 export interface Handled {
   kind: 'handle'
+  rowAction?: ActionName
   load?(read: Read, input: AnyLoadInput): Promise<unknown>
   handle(input: AnyInput, loaded: unknown): Promised<unknown>
   before?(requestInfo: RequestInfo): Promise<void>

@@ -1,9 +1,11 @@
+import { actions } from '../../policy-engine/catalogue/actions.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import type { ApiError } from '../errors.ts'
-import { evaluate, shownResource } from './decide.ts'
+import { decidersOf, evaluate, resourceIn, shownResource } from './decide.ts'
 import { applyObligations, maskedFields } from './obligations.ts'
 import { denyBecause } from './permit.ts'
 import type { PathDeps, RequestContext } from './request-context.ts'
+import type { ResourceOf } from './route.ts'
 
 /** What the caller can see of the rows of a list. */
 export interface RowView {
@@ -12,9 +14,16 @@ export interface RowView {
   /** Paths of the fields that are masked for the caller, in all rows or in some. */
   readonly masked: readonly string[]
   /** Each row as the caller can see it; null for a withheld row. */
-  visible(rows: readonly unknown[]): Promise<(Visible | null)[]>
+  visible(rows: readonly RowToDecide[]): Promise<(Visible | null)[]>
   /** 403 for a query parameter that would reveal what a masked field holds. */
   refuse(parameter: string): ApiError
+}
+
+/** A row as the answer shows it, and as its detail is decided; null for a row that is withheld from the caller. */
+export interface RowToDecide {
+  row: unknown
+  /** Default: what the row says. */
+  resource?: ResourceOf | null
 }
 
 export interface Visible {
@@ -22,28 +31,69 @@ export interface Visible {
 }
 
 /**
- * The row view of the request's list. The last decision holds for all rows; if it is provisional, each row is decided.
+ * The row view of the request's list: a row is visible if its detail is, and if no policy withholds it from the list. The
+ * last decision of each action holds for all rows; if it is provisional, each row is decided.
  */
 export function viewRows(deps: PathDeps, request: RequestContext): RowView {
-  if (!request.decided) throw new Error('A list was shown before the route was decided')
-  const { decision } = request.decided
+  const deciders = decidersOf(request)
+  const deciding = request.rows && isDecidedWith(deps, request, request.rows) ? [request.rows] : deciders
   const pace = deps.newPace()
-  const decideRow = async (row: unknown): Promise<Decision> => {
+  const decideRow = async (one: RequestContext, { row, resource }: RowToDecide): Promise<Decision> => {
+    const { decision } = decidedOf(one)
     if (!decision.provisional) return decision
     await pace.next()
-    return evaluate(deps, request, 'resource', shownResource(request, row)).decision
+    return evaluate(deps, one, 'resource', resource ? resourceIn(one, resource) : shownResource(one, row))
+      .decision
+  }
+  const view = async (row: RowToDecide): Promise<Visible | null> => {
+    let visible: Visible | null = row.resource === null ? null : { shown: row.row }
+    for (const one of deciding)
+      visible = visible && visibleRow(request, await decideRow(one, row), visible.shown)
+    return visible
   }
   return {
-    selective: decision.provisional,
-    masked: maskedFields(decision.obligations),
+    selective: deciders.some((one) => decidedOf(one).decision.provisional),
+    masked: deciders.flatMap(maskedBy),
     async visible(rows) {
       const visible: (Visible | null)[] = []
-      for (const row of rows) visible.push(visibleRow(request, await decideRow(row), row))
+      for (const row of rows) visible.push(await view(row))
       return visible
     },
-    refuse: (parameter) =>
-      denyBecause(request, 'masked_field', decision, ` Ask without ${parameter}.`).refusal,
+    refuse(parameter) {
+      const masking = deciders.find((one) => maskedBy(one).length > 0) ?? request
+      const { decision } = decidedOf(masking)
+      const { refusal } = denyBecause(masking, 'masked_field', decision, ` Ask without ${parameter}.`)
+      request.decided = masking.decided
+      return refusal
+    },
   }
+}
+
+const maskedBy = (one: RequestContext) => maskedFields(decidedOf(one).decision.obligations)
+
+function decidedOf({ decided }: RequestContext) {
+  if (!decided) throw new Error('A list was shown before the route was decided')
+  return decided
+}
+
+/**
+ * Whether the decision about a row by the action of the rows is also that by the action of the list, so that one of them
+ * is enough: both have the same policies, and nothing else tells the two actions apart.
+ */
+function isDecidedWith({ access }: PathDeps, list: RequestContext, rows: RequestContext): boolean {
+  const [{ query, decision }, other] = [decidedOf(list), decidedOf(rows)]
+  const { slice } = query
+  const [one, two] = [actions[list.route.action], actions[rows.route.action]]
+  return (
+    decision.provisional &&
+    other.decision.provisional &&
+    slice === other.query.slice &&
+    slice.modules.length === 0 &&
+    !('action.name' in slice.attributes) &&
+    access.bundle.installed === undefined &&
+    one.widen === two.widen &&
+    one.shield === two.shield
+  )
 }
 
 /** Null for a row that is denied, or that needs a step-up which the session does not meet. */

@@ -1,5 +1,5 @@
 import { notFound } from '../errors.ts'
-import { decide, resourceIn, sentResource } from './decide.ts'
+import { decide, decidersOf, resourceIn, sentResource } from './decide.ts'
 import type { Loading } from './load-request.ts'
 import { assertAllowed, type Permit, permit } from './permit.ts'
 import { repeatableCall } from './repeatable-call.ts'
@@ -22,7 +22,7 @@ export async function runRoute(
   const routeInput: AnyInput = { ...input, caller: request.caller }
   switch (route.kind) {
     case 'handle': {
-      assertAllowed(permitSent(deps, request, input.body))
+      for (const one of decidersOf(request)) assertAllowed(permitSent(deps, one, input.body))
       const loaded = route.load ? await load() : undefined
       if (loaded === null) throw notFound()
       return route.handle(routeInput, loaded)

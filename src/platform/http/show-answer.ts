@@ -25,7 +25,7 @@ function shownObject(deps: PathDeps, request: RequestContext, body: unknown): un
 }
 
 async function shownRows(deps: PathDeps, request: RequestContext, rows: unknown[]): Promise<unknown[]> {
-  const visible = await viewRows(deps, request).visible(rows)
+  const visible = await viewRows(deps, request).visible(rows.map((row) => ({ row })))
   return visible.flatMap((row) => (row ? [row.shown] : []))
 }
 

@@ -18,7 +18,7 @@ export function DecisionsPage() {
     <ListPage
       {...texts}
       name="decisions"
-      about={may('decision:list') ? texts.about : texts.aboutOwn}
+      about={may('decision:list') && may('decision:read') ? texts.about : texts.aboutOwn}
       empty={{ icon: 'question', ...texts.empty }}
       fields={[
         { name: 'action', label: texts.action },

@@ -1,0 +1,50 @@
+import t from 'tap'
+import { listRoutes } from '../../src/app.ts'
+import type { Route } from '../../src/platform/http/route.ts'
+import { sharedService } from '../helpers/shared-service.ts'
+
+// Visits every list of the registry; new lists are included automatically.
+
+const service = await sharedService(t)
+const reads = listRoutes(service.deps, { ready: async () => undefined, drain() {} }).filter(
+  ({ method, action }) => method === 'GET' && action !== 'public',
+)
+
+const isList = ({ answer }: Route) => 'results' in ((answer as { shape?: object } | null)?.shape ?? {})
+const detailOf = ({ path }: Route) => {
+  const parent = path.replace(/\/pending$/, '')
+  const beyond = reads.filter((one) => !isList(one) && one.path.startsWith(`${parent}/:`))
+  return beyond.find((one) => /^(\/:\w+)+$/.test(one.path.slice(parent.length)))
+}
+
+t.test('the rows of every list are decided by the action of their detail', async (t) => {
+  const lists = reads.filter(isList)
+  const decided = lists.flatMap((list) => {
+    const detail = detailOf(list)
+    const rows = ('rowAction' in list && list.rowAction) || list.action
+    return detail ? [{ path: list.path, rows, detail: detail.action }] : []
+  })
+  t.same(
+    decided.filter(({ rows, detail }) => rows !== detail),
+    [{ path: '/api/v1/tenants', rows: 'tenant:list', detail: 'tenant:read' }],
+    'but for the tenants of the caller, which are their own',
+  )
+  t.same(
+    lists
+      .filter((list) => !detailOf(list))
+      .map(({ path }) => path)
+      .sort(),
+    [
+      '/api/v1/audit-log',
+      '/api/v1/auth/otp/devices',
+      '/api/v1/auth/passkeys',
+      '/api/v1/auth/sessions',
+      '/api/v1/events',
+      '/api/v1/policies/:id/versions',
+      '/api/v1/service-accounts/:id/keys',
+      '/api/v1/users/me/invitations',
+      '/api/v1/users/me/keys',
+      '/api/v1/webhooks/:id/deliveries',
+    ],
+  )
+})
