@@ -162,6 +162,12 @@ function plainConnections(config: Config): string[] {
   const redis = config.REDIS_URL && new URL(config.REDIS_URL)
   if (config.REDIS_REQUIRE_TLS && redis && isRemote(redis) && redis.protocol !== 'rediss:')
     faults.push('REDIS_URL has no TLS: begin it with rediss://, or set REDIS_REQUIRE_TLS=false')
+  const name = config.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT
+    ? 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'
+    : 'OTEL_EXPORTER_OTLP_ENDPOINT'
+  const collector = config.tracing && config[name] && new URL(config[name])
+  if (config.TRACING_REQUIRE_TLS && collector && isRemote(collector) && collector.protocol !== 'https:')
+    faults.push(`${name} has no TLS: begin it with https://, or set TRACING_REQUIRE_TLS=false`)
   return faults
 }
 

@@ -13,6 +13,11 @@ export const tracingSettings = {
     undefined,
     'The same as a full address, for traces only',
   ),
+  TRACING_REQUIRE_TLS: setting(
+    boolean,
+    true,
+    'Production refuses a collector at `http://` instead of `https://`, unless it is on this machine',
+  ),
   OTEL_SDK_DISABLED: setting(boolean, false, '`true` turns tracing off regardless of the other settings'),
   OTEL_SERVICE_NAME: setting(text, undefined, 'Name of the process in traces', {
     shown: '`bailiwick-api`, `bailiwick-worker`; `bailiwick` when one process is both',

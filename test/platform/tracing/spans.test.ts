@@ -124,6 +124,33 @@ t.test('one log line says that traces cannot be sent, and one that they are sent
   t.strictSame(tracing.logged, ['traces cannot be sent; they are dropped', 'traces are sent again'])
 })
 
+t.test(
+  'production sends spans over TLS, except to this machine or where http is allowed by name',
+  async (t) => {
+    const plain = { NODE_ENV: 'production', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.example.com:4318' }
+    const refused =
+      /OTEL_EXPORTER_OTLP_ENDPOINT has no TLS: begin it with https:\/\/, or set TRACING_REQUIRE_TLS=false/
+    const faultsOf = (env: Record<string, string>) => {
+      try {
+        readConfig({ ...plain, ...env })
+      } catch (error) {
+        return (error as Error).message
+      }
+      return ''
+    }
+    t.match(faultsOf({}), refused)
+    const own = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://traces.example.com/v1/traces' }
+    t.match(faultsOf(own), /OTEL_EXPORTER_OTLP_TRACES_ENDPOINT has no TLS/)
+    const accepted: Record<string, string>[] = [
+      { OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector.example.com' },
+      { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' },
+      { TRACING_REQUIRE_TLS: 'false' },
+      { OTEL_SDK_DISABLED: 'true' },
+    ]
+    for (const allowed of accepted) t.notMatch(faultsOf(allowed), /has no TLS/, JSON.stringify(allowed))
+  },
+)
+
 t.test('OTEL_SDK_DISABLED turns tracing off, and invalid settings are named', async (t) => {
   const endpoint = { NODE_ENV: 'test', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' }
   t.equal(readConfig(endpoint).tracing, true)
