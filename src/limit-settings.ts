@@ -100,7 +100,7 @@ export const limitSettings = {
   LIMIT_DECISIONS_PER_DAY: setting(
     wholeNumber(1, 1_000_000_000),
     100_000,
-    'Decisions logged a day (UTC) for a tenant: from 80 % no allowed reads, then one in a hundred of the rest',
+    'Decisions logged a day (UTC) for a tenant: from 60 % no allowed reads, from 80 % one in a hundred of the questions of applications, then of the rest; for one subject, a tenth',
   ),
   LIMIT_DECISION_FACTS_BYTES: setting(
     wholeNumber(256, 16_384),

@@ -109,19 +109,21 @@ t.test(
   'decisions of yesterday do not use up the quota of today, even if they are counted after midnight',
   async (t) => {
     const midnight = Date.UTC(2026, 10, 22)
-    const quota = dailyQuota(10)
+    const quota = dailyQuota(100)
+    const none = new Map<string, number>()
     const admits = (now: number) =>
       quota.admits({
         id: 'not in the sample',
         always: true,
-        query: { now, subject: { tenantId: 'a' } },
+        decision: { effect: 'deny' },
+        query: { now, subject: { tenantId: 'a', id: 'b' } },
       } as never)
-    quota.learn(new Map([['a', 10]]), midnight - 2)
+    quota.learn(new Map([['a', 100]]), none, midnight - 2)
     t.notOk(admits(midnight - 1))
     t.ok(admits(midnight))
-    quota.learn(new Map([['a', 10]]), midnight - 1)
+    quota.learn(new Map([['a', 100]]), none, midnight - 1)
     t.ok(admits(midnight + 1))
-    quota.learn(new Map([['a', 10]]), midnight + 1)
+    quota.learn(new Map([['a', 100]]), none, midnight + 1)
     t.notOk(admits(midnight + 2))
   },
 )

@@ -1,9 +1,10 @@
 import type { Logger } from 'pino'
 import type { Config } from '../../config.ts'
+import { appendAudit } from '../../platform/audit/append-audit.ts'
 import { writeAsSystem } from '../../platform/db/batch.ts'
 import { addToDay } from '../../platform/db/daily-counts.ts'
 import { isNodeAway } from '../../platform/db/database-errors.ts'
-import { type Databases, isDatabaseUnavailable } from '../../platform/db/transaction.ts'
+import { asSystem, type Databases, isDatabaseUnavailable } from '../../platform/db/transaction.ts'
 import { decisionPace } from '../../platform/decision-budget.ts'
 import type { DecisionLog, DecisionRecord } from '../../platform/http/policies-in-force.ts'
 import { toJsonMatched } from '../../platform/http/refusal.ts'
@@ -12,7 +13,7 @@ import { sumPerMinute } from '../../platform/sum-per-minute.ts'
 import { outsideSpans } from '../../platform/tracing/span.ts'
 import type { AccessEngine } from '../../policy-engine/evaluate/engine.ts'
 import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
-import { dailyQuota, isSampled } from './daily-quota.ts'
+import { dailyQuota, isSampled, type Reached } from './daily-quota.ts'
 import { decideShadows, type ShadowResult, wouldChange } from './decide-shadows.ts'
 import { factsOf } from './facts.ts'
 import type { ShadowCounter } from './shadow-counts.ts'
@@ -53,14 +54,30 @@ export function decisionLog({ db, log, metrics, config, access, shadowCounts }: 
   const drop = countDropped(metrics, log)
   const maxFacts = config.LIMIT_DECISION_FACTS_BYTES
 
+  /** Records in the audit log of a tenant that its decisions are sampled from now on, once a day each. */
+  const note = async (reached: readonly Reached[], at: number): Promise<void> => {
+    for (const { tenantId, what } of reached)
+      await asSystem(db, 'decisions of many tenants are counted together', (tx) =>
+        appendAudit(tx, {
+          tenantId,
+          actor: null,
+          requestInfo: { requestId: 'decisions', ip: '', userAgent: '' },
+          action: 'decision:throttle',
+          target: { type: 'tenant', id: tenantId },
+          changes: { [what]: { before: 'kept', after: 'sampled until midnight' } },
+          at,
+        }),
+      ).catch((err) => log.error({ err, tenant_id: tenantId }, 'a full log of decisions was not recorded'))
+  }
   const write = async (group: Waiting[]): Promise<void> => {
     try {
       const rows = group.map(({ record }) => rowOf(record, access.revision, maxFacts))
       const at = Math.max(...rows.map((row) => row.at))
+      const added = countBy(rows)
       const [kept] = await writeAsSystem(db, 'decisions of many tenants share a transaction', (together) =>
-        Promise.all([addToDay(together, 'decisions', countBy(rows), at), insertDecisions(together, rows)]),
+        Promise.all([addToDay(together, 'decisions', added, at), insertDecisions(together, rows)]),
       )
-      quota.learn(kept, at)
+      await note(quota.learn(kept, added, at), at)
     } catch (error) {
       // A decision that cannot be written must not prevent writing the others.
       if (group.length > 1 && (!isDatabaseUnavailable(error) || isNodeAway(error))) {
@@ -86,7 +103,7 @@ export function decisionLog({ db, log, metrics, config, access, shadowCounts }: 
       const kept = await writeAsSystem(db, 'changes of many tenants are counted together', (together) =>
         addToDay(together, 'decisions', added, at),
       )
-      quota.learn(kept, at)
+      await note(quota.learn(kept, added, at), at)
     } catch (error) {
       // A tenant that cannot be counted must not prevent counting the others.
       if (added.size > 1 && (!isDatabaseUnavailable(error) || isNodeAway(error)))

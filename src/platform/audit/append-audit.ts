@@ -35,6 +35,7 @@ type AuditAction =
   | 'policy:switch_off'
   | 'webhook:disable'
   | 'webhook:throttle'
+  | 'decision:throttle'
   | 'api_key:revoke'
 
 /** The old and new value of each changed field. The log has only a digest of long ones. */
