@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -296,7 +296,7 @@ t.test("a tenant's own role of the same name is never overwritten", async (t) =>
   t.match(await roleOf(ada, 'Cook'), { managed_by: null, permissions: ['voyage:cancel'] })
   t.match(await roleOf(grace, 'Cook'), { managed_by: 'logbook' }, 'other tenants have the new rules')
   t.match((await cli('manifest:list')).out, /1 tenants are behind/)
-  t.match(await policyOf(ada, 'heavy-ships'), { is_active: true }, 'it keeps its earlier rules')
+  t.match(await policyOf(ada, 'heavy-ships'), { is_active: true }, 'a rule that is not concerned stays')
   t.match(
     (await cli('doctor')).out,
     /1 tenants do not have the rules of the newest manifests\n {2}→ npm run cli -- manifest:apply/,
@@ -422,7 +422,7 @@ const galley = (names: Record<string, string>, ruled?: string) => withRoles('gal
 const conflictOf = (person: Client, pointer: string) => ({
   code: 1,
   out: new RegExp(
-    `with conflicts: 1; failed: 0\\n${person.tenantId} {2}galley {2}${pointer} {2}role_name_taken\\n`,
+    `with conflicts: 1; failed: 0\\n(Kept .*\\n)?${person.tenantId} {2}galley {2}${pointer} {2}role_name_taken\\n`,
   ),
 })
 
@@ -491,4 +491,81 @@ t.test('a tenant that is behind gets a role that moved to another application', 
 
 t.test('the counters of all tenants are right', async (t) => {
   t.same(await wrongCounts(service), [])
+})
+
+t.test('a conflict keeps back its rule and what needs it, and denials and deletions apply', async (t) => {
+  const vera = await service.signUp()
+  const fleet = (more: Json) =>
+    written(JSON.stringify({ application: 'fleet', name: 'Fleet', resource_types: boats, ...more }))
+  const boats = { boat: { description: 'A boat.', actions: { sail: 'Sail it.', sell: 'Sell it.' } } }
+  const allow = (name: string, actions: string[], more = {}) => ({ name, effect: 'allow', actions, ...more })
+  const first = { old: allow('Old', ['boat:sail']), kept: allow('Kept', ['boat:sail']) }
+  t.match(await apply(fleet({ policies: first })), { code: 0 })
+  const roles = `/api/v1/tenants/${vera.tenantId}/roles/`
+  t.equal((await vera.post(roles, { name: 'Skipper', permissions: [] })).status, 201)
+  t.equal(
+    (
+      await vera.post('/api/v1/attribute-definitions/', {
+        key: 'draught',
+        category: 'resource',
+        data_type: 'string',
+      })
+    ).status,
+    201,
+  )
+  const deep = { attribute: 'resource.draught', operator: 'gt', value: 3 }
+  const second = {
+    attributes: { 'resource.draught': { data_type: 'number' } },
+    roles: {
+      skipper: { name: 'Skipper', permissions: ['boat:sail'] },
+      mate: { name: 'Mate', permissions: [] },
+    },
+    policies: {
+      kept: allow('Kept', ['boat:sail', 'boat:sell'], { subjects: { roles: ['Skipper'] } }),
+      shallow: { name: 'Shallow', effect: 'deny', actions: ['boat:sail'], conditions: deep },
+      sealed: { name: 'Sealed', effect: 'deny', actions: ['boat:sell'] },
+    },
+  }
+  const applied = await apply(fleet(second), '--json')
+  t.equal(applied.code, 1)
+  t.match(applied.json().conflicts, [
+    {
+      tenant_id: vera.tenantId,
+      conflicts: [
+        { code: 'role_name_taken', pointer: '/roles/skipper/name' },
+        { code: 'attribute_taken', pointer: '/attributes/resource.draught' },
+        { code: 'needs_conflicting', pointer: '/policies/kept' },
+        { code: 'needs_conflicting', pointer: '/policies/shallow' },
+      ],
+    },
+  ])
+  t.match(await policyOf(vera, 'sealed'), { effect: 'deny' }, 'a denial of its own applies')
+  t.equal(await policyOf(vera, 'old'), undefined, 'what left the manifest is deleted')
+  t.match(await policyOf(vera, 'kept'), { actions: ['boat:sail'], version: 1 }, 'the earlier form')
+  t.equal(await policyOf(vera, 'shallow'), undefined)
+  t.match(await roleOf(vera, 'Mate'), { managed_by: 'fleet' })
+  t.match(await roleOf(vera, 'Skipper'), { managed_by: null })
+  const { id } = await roleOf(vera, 'Skipper')
+  t.equal((await vera.delete(`${roles}${id}/`)).status, 204)
+  t.match(await cli('manifest:apply'), { code: 1 }, 'the attribute is in the way still')
+  t.match(await policyOf(vera, 'kept'), { actions: ['boat:sail', 'boat:sell'] })
+})
+
+t.test("a tenant's own policies cannot fill the budget of a managed denial", async (t) => {
+  const vera = await service.signUp()
+  const value = Array.from({ length: 100 }, () => randomUUID().repeat(4))
+  const conditions = { attribute: 'resource.name', operator: 'in', value }
+  for (let full = false, index = 0; !full; index++) {
+    const body = { name: `Own ${index}`, effect: 'deny', actions: ['ferry:board'], conditions }
+    const answer = await vera.post('/api/v1/policies/', body)
+    full = answer.status === 422
+    if (full) t.match(answer.body.errors, [{ code: 'too_large' }], `after ${index} policies`)
+  }
+  const ferries = { ferry: { description: 'A ferry.', actions: { board: 'Board it.' } } }
+  const closed = { name: 'Closed', effect: 'deny', actions: ['ferry:board'], conditions }
+  const policies = { closed }
+  const manifest = { application: 'ferries', name: 'Ferries', resource_types: ferries, policies }
+  const applied = await apply(written(JSON.stringify(manifest)))
+  t.notMatch(applied.out, /too_costly/)
+  t.match(await list(vera, 'policies/?managed_by=ferries'), [{ managed_as: 'closed', effect: 'deny' }])
 })

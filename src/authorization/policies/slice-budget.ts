@@ -28,23 +28,25 @@ const maxBuilt = 32
 /**
  * The fault if `policy`, together with the tenant's other `active` policies, exceeds a limit. Measures each slice that
  * would contain it, with policies of all periods of validity. A slice is built only if the sum of its parts exceeds a
- * limit.
+ * limit. `scale` multiplies the limits.
  */
 export function budgetFault(
   tenantId: string,
   policy: SlicePolicy,
   active: readonly ActivePolicy[],
+  scale = 1,
 ): Fault | undefined {
   const others = active.filter(({ id }) => id !== policy.id)
   const total = JSON.stringify(policy.compiled).length + others.reduce((sum, { bytes }) => sum + bytes, 0)
-  if (total > maxTenantBytes) return tooLarge(`would take ${total} bytes; the limit is ${maxTenantBytes}`)
+  const maxBytes = maxTenantBytes * scale
+  if (total > maxBytes) return tooLarge(`would take ${total} bytes; the limit is ${maxBytes}`)
   const built = new Set<string>()
   let comparisons = 0
   for (const { about, candidates, type } of questionsOf(policy, others)) {
     comparisons += perQuestion + candidates.length
     if (comparisons > maxComparisons) return tooLarge('name too many actions and resource types')
     const matching = candidates.filter(({ types }) => types.size === 0 || types.has(type))
-    const atMost = sliceFault(sumOfSizes(matching.map(({ size }) => size)), about)
+    const atMost = sliceFault(sumOfSizes(matching.map(({ size }) => size)), about, scale)
     const key = atMost && matching.map(({ policy }) => policy.id).join()
     if (!key || built.has(key)) continue
     if (built.size === maxBuilt) return atMost
@@ -53,7 +55,7 @@ export function budgetFault(
       0,
       matching.map(({ policy }) => policy),
     )
-    const fault = sliceFault(slice, about)
+    const fault = sliceFault(slice, about, scale)
     if (fault) return fault
     built.add(key)
   }

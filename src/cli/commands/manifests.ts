@@ -216,7 +216,7 @@ const refusedHelp = (refused: number) =>
   `For ${refused} tenants the database refused a change (SQLSTATE class 23), for example because a member got a role meanwhile. Run the command again. If they fail again, the log of the database names the constraint: report it.`
 
 const conflictHelp =
-  'A tenant with a conflict keeps its earlier rules. Rename in the manifest or in the tenant, or use --adopt, and run the command again.'
+  'A tenant with a conflict keeps the earlier form of these rules, and has all others. Rename in the manifest or in the tenant, or use --adopt, and run the command again.'
 
 function manifestLines(
   { application, version, isNew, differences, secrets }: Stored,

@@ -219,14 +219,14 @@ const isOfOneTenant = (error: unknown) =>
 const breaksConstraint = (error: unknown) => sqlState(error).startsWith('23')
 
 function add(done: TenantsDone, tenantId: string, given: Awaited<ReturnType<typeof bringTenant>>): void {
-  if (given.outcome === 'changed' || given.outcome === 'unchanged') {
-    done[given.outcome]++
-    done.kept += given.kept
-  } else if (given.outcome === 'failed') {
+  if (given.outcome === 'failed') {
     done.failed++
     if (given.isRefused) done.refused++
-  } else if (given.outcome === 'conflict') {
-    done.conflicting++
-    if (done.conflicts.length < maxShown) done.conflicts.push({ tenantId, conflicts: given.conflicts })
+  } else if (given.outcome !== 'current') {
+    const { outcome, kept, conflicts } = given
+    done.kept += kept
+    if (conflicts.length === 0) done[outcome]++
+    else done.conflicting++
+    if (conflicts.length > 0 && done.conflicts.length < maxShown) done.conflicts.push({ tenantId, conflicts })
   }
 }

@@ -4,8 +4,6 @@ import {
   insertDefinition,
   listDefinitions,
 } from '../../authorization/attributes/store.ts'
-import { listActivePolicies, withCompiled } from '../../authorization/policies/active-store.ts'
-import { budgetFault } from '../../authorization/policies/slice-budget.ts'
 import {
   deleteOldVersions,
   deletePolicy,
@@ -29,8 +27,10 @@ import {
 } from '../../tenancy/roles/managed-role-store.ts'
 import { deleteUnusedRole, roleNameKey } from '../../tenancy/roles/store.ts'
 import { lockManifestRevision, setManifestRevision } from '../../tenancy/tenants/revision-store.ts'
+import { costlyPolicies } from './costly-policies.ts'
 import { planWebhooks, writeWebhooks } from './give-webhooks.ts'
 import { fromManifest } from './manifest-modules.ts'
+import { planPolicies, type TenantPolicy } from './policy-plan.ts'
 import { recordRules } from './record-rules.ts'
 import type { InstalledRules } from './store.ts'
 import {
@@ -38,9 +38,7 @@ import {
   hasLeftRoles,
   type NamesPlan,
   planNames,
-  planPolicies,
   sourceOf,
-  type TenantPolicy,
   type TenantState,
 } from './tenant-plan.ts'
 
@@ -52,14 +50,16 @@ export interface Recipient {
   maxVersions: number
 }
 
-/** How a tenant got its rules. `kept`: roles and attributes that left the manifests, are in use, and are now its own. */
+/**
+ * How a tenant got its rules. `kept`: roles and attributes that left the manifests, are in use, and are now its own. With
+ * conflicts it stays behind the revision: it has all other rules.
+ */
 export type Given =
   | { outcome: 'current' }
-  | { outcome: 'conflict'; conflicts: readonly Conflict[] }
-  | { outcome: 'changed' | 'unchanged'; kept: number }
+  | { outcome: 'changed' | 'unchanged'; kept: number; conflicts: readonly Conflict[] }
 
 /**
- * Brings a tenant to the rules of the manifests, in a transaction of its scope. A conflict changes nothing. With
+ * Brings a tenant to the rules of the manifests, in a transaction of its scope. A conflict keeps back its rule alone. With
  * `adopt` the tenant's own roles and attributes of the same names become managed; with `dryRun` nothing is written.
  */
 export async function giveRules(
@@ -73,19 +73,19 @@ export async function giveRules(
   if (known === null || known >= rules.revision) return { outcome: 'current' }
   const state = await readState(tx, tenantId, { rules, adopt })
   const names = planNames(rules, state, adopt)
-  if (names.conflicts.length > 0) return { outcome: 'conflict', conflicts: names.conflicts }
   const roles = rolesAfter(recipient, names, state)
-  const policies = planPolicies(rules, state, roles)
+  const planned = planPolicies(rules, state, roles, names.unusable)
   const webhooks = await planWebhooks(tx, tenantId, rules)
-  const tooCostly = await costlyPolicies(tx, tenantId, policies)
-  if (tooCostly.length > 0) return { outcome: 'conflict', conflicts: tooCostly }
+  const costly = await costlyPolicies(tx, tenantId, planned)
+  const policies = { ...planned, written: planned.written.filter((policy) => !costly.includes(policy)) }
+  const conflicts = [...names.conflicts, ...planned.conflicts, ...costly.map(tooCostly)]
   const isChanged =
     [names.roles, names.definitions, names.removedRoles, names.removedDefinitions].some(isFilled) ||
     isFilled(policies.written) ||
     isFilled(policies.removed) ||
     isFilled(webhooks.written) ||
     isFilled(webhooks.removed)
-  if (dryRun) return { outcome: isChanged ? 'changed' : 'unchanged', kept: 0 }
+  if (dryRun) return { outcome: isChanged ? 'changed' : 'unchanged', kept: 0, conflicts }
   // Policies come before roles are removed, because earlier versions name these; both before names are written, because
   // a new or renamed role can take the name of one that leaves.
   await Promise.all([
@@ -95,10 +95,18 @@ export async function giveRules(
   const kept = await removeNames(tx, tenantId, names)
   await writeNames(tx, recipient, names, roles)
   await writeWebhooks(tx, recipient, webhooks)
-  await setManifestRevision(tx, tenantId, { revision: rules.revision, isChanged })
+  // The next run tries what was kept back again.
+  const revision = conflicts.length > 0 ? known : rules.revision
+  await setManifestRevision(tx, tenantId, { revision, isChanged })
   if (isChanged) await recordRules(tx, rules, recipient, { names, policies, webhooks, kept })
-  return { outcome: isChanged ? 'changed' : 'unchanged', kept: kept.length }
+  return { outcome: isChanged ? 'changed' : 'unchanged', kept: kept.length, conflicts }
 }
+
+const tooCostly = ({ application, key }: TenantPolicy): Conflict => ({
+  application,
+  code: 'too_costly',
+  pointer: `/policies/${key}`,
+})
 
 const isFilled = (list: readonly unknown[]) => list.length > 0
 
@@ -131,33 +139,6 @@ function rolesAfter({ at }: Recipient, names: NamesPlan, state: TenantState) {
       role,
     })),
   ] as { id: string; name_key: string; role?: PlannedRole }[]
-}
-
-/** The policies that do not fit together with those that the tenant wrote itself. */
-async function costlyPolicies(
-  tx: Tx,
-  tenantId: string,
-  { written, removed }: ReturnType<typeof planPolicies>,
-): Promise<Conflict[]> {
-  if (written.length === 0) return []
-  const { policies } = await withCompiled(await listActivePolicies(tx, tenantId))
-  const leaving = new Set([...written.map(({ current }) => current?.id), ...removed.map(({ id }) => id)])
-  const active = policies.filter(({ id }) => !leaving.has(id))
-  if (active.length === 0) return [] // Together they were measured when the manifest was compiled.
-  const inSlice = ({ fields, compiled }: TenantPolicy, index: number) => ({
-    id: `new ${index}`,
-    version: 1,
-    name: fields.name,
-    priority: fields.priority,
-    compiled,
-    bytes: JSON.stringify(compiled).length,
-  })
-  const all = [...active, ...written.filter(({ fields }) => fields.is_active).map(inSlice)]
-  return written.flatMap((policy, index) =>
-    policy.fields.is_active && budgetFault(tenantId, inSlice(policy, index), all)
-      ? [{ application: policy.application, code: 'too_costly' as const, pointer: `/policies/${policy.key}` }]
-      : [],
-  )
 }
 
 async function writeNames(

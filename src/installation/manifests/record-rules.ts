@@ -3,8 +3,9 @@ import type { Tx } from '../../platform/db/transaction.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import type { Recipient } from './give-rules.ts'
 import type { WebhookPlan } from './give-webhooks.ts'
+import type { planPolicies } from './policy-plan.ts'
 import type { InstalledRules } from './store.ts'
-import type { NamesPlan, planPolicies } from './tenant-plan.ts'
+import type { NamesPlan } from './tenant-plan.ts'
 
 /** One event and one audit row for all changes of a tenant: a manifest can change a hundred objects of each. */
 export async function recordRules(

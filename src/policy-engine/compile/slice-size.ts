@@ -14,13 +14,21 @@ export const maxSliceMemory = 8 * 1024 * 1024
 /** The limited sizes of a slice. */
 export type SliceSize = Pick<Slice, 'costUs' | 'bytes' | 'memory'>
 
-/** The fault if a slice with the policy to be written exceeds a limit; `about` names its questions. */
-export function sliceFault({ costUs, bytes, memory }: SliceSize, about: string): Fault | undefined {
-  if (costUs > maxSliceCostUs)
-    return fault('too_costly', about, `${costUs} µs of each decision`, maxSliceCostUs)
-  if (bytes > maxSliceBytes) return fault('too_large', about, `${bytes} bytes`, maxSliceBytes)
-  if (memory > maxSliceMemory)
-    return fault('too_large', about, `${memory} bytes of the engine's memory`, maxSliceMemory)
+/** The fault if a slice with the policy to be written exceeds a limit times `scale`; `about` names its questions. */
+export function sliceFault(
+  { costUs, bytes, memory }: SliceSize,
+  about: string,
+  scale = 1,
+): Fault | undefined {
+  const [maxCostUs, maxBytes, maxMemory] = [
+    maxSliceCostUs * scale,
+    maxSliceBytes * scale,
+    maxSliceMemory * scale,
+  ]
+  if (costUs > maxCostUs) return fault('too_costly', about, `${costUs} µs of each decision`, maxCostUs)
+  if (bytes > maxBytes) return fault('too_large', about, `${bytes} bytes`, maxBytes)
+  if (memory > maxMemory)
+    return fault('too_large', about, `${memory} bytes of the engine's memory`, maxMemory)
   return undefined
 }
 
