@@ -12,6 +12,7 @@ import { email } from './email.ts'
 import { eventFanout } from './event-fanout.ts'
 import { execution } from './execution.ts'
 import { invitationExpiry } from './invitation-expiry.ts'
+import { notices } from './notices.ts'
 import { canServe } from './open-service.ts'
 import { otpExpiry } from './otp-expiry.ts'
 import { outageLog } from './outage-log.ts'
@@ -25,6 +26,7 @@ import { webhookOnce } from './webhook-once.ts'
 export const actors: readonly Actor[] = [
   outboxRelay,
   email,
+  notices,
   eventFanout,
   webhook,
   webhookOnce,
@@ -73,7 +75,7 @@ export async function startActors(
     await stop()
     throw error
   }
-  if (chosen.includes(email)) warnUnlessMailAnswers(deps)
+  if (chosen.includes(notices)) warnUnlessMailAnswers(deps)
   deps.metrics.source('outbox', () => measureBacklog(deps.db, deps.clock()))
   deps.metrics.source('webhooks', () => measureCircuits(deps.db))
   deps.metrics.source('queues', () => backend.measure(Object.keys(queues)))
@@ -86,11 +88,12 @@ export async function startActors(
 }
 
 /**
- * The named actors, or all. Only a process with the databases of the API carries out stored calls. Rejects when one without
+ * The named actors, or all. `email` starts `notices` too: mail once had that one actor, and deployments name it. Only a process with the databases of the API carries out stored calls. Rejects when one without
  * them is named for that.
  */
 function chooseActors({ config, log }: WorkerDeps, names: string[]): Actor[] {
-  const chosen = actors.filter((actor) => names.length === 0 || names.includes(actor.name))
+  const named = names.includes(email.name) ? [...names, notices.name] : names
+  const chosen = actors.filter((actor) => names.length === 0 || named.includes(actor.name))
   if (canServe(config) || !chosen.includes(execution)) return chosen
   const needed = 'execution needs DATABASE_API_URL and DATABASE_SYSTEM_URL'
   if (names.includes(execution.name)) throw new WorkerSettingsMissing(`The actor ${needed}.`)

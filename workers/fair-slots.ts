@@ -1,9 +1,11 @@
 import { DelayedError } from '../src/platform/jobs/delayed-error.ts'
 
 /** The slots of an actor in this process: how many messages it handles at a time, and how many of one key at most. */
-interface Slots {
+export interface Slots {
   total: number
   perKey: number
+  /** ms of the first delay; each message that waits adds as much. */
+  step?: number
 }
 
 interface KeyUse {
@@ -16,7 +18,6 @@ interface KeyUse {
 }
 
 const minute = 60_000
-const step = 250
 const maxDelay = 60_000
 const negligible = 100
 
@@ -28,7 +29,7 @@ const negligible = 100
  * A message that may not begin is delayed: throws {@link DelayedError}; the more of them wait, the longer the delay. One
  * that does not come back was handled by another process, and counts for two minutes. `clock` is in ms.
  */
-export function fairSlots({ total, perKey }: Slots, clock = () => performance.now()) {
+export function fairSlots({ total, perKey, step = 250 }: Slots, clock = () => performance.now()) {
   const uses = new Map<string, KeyUse>()
   let running = 0
   let sweptAt = clock()
@@ -60,7 +61,7 @@ export function fairSlots({ total, perKey }: Slots, clock = () => performance.no
     const mine = keys.map((key) => useOf(key, begun))
     for (const { delayed } of mine) delayed.delete(id)
     const full = mine.find((use) => !mayBegin(use))
-    if (full) throw new DelayedError(delayIn(full, id, begun))
+    if (full) throw new DelayedError(delayIn(full, step, id, begun))
     running++
     for (const use of mine) use.running++
     try {
@@ -77,7 +78,7 @@ export function fairSlots({ total, perKey }: Slots, clock = () => performance.no
   }
 }
 
-function delayIn({ delayed }: KeyUse, id: string, now: number): number {
+function delayIn({ delayed }: KeyUse, step: number, id: string, now: number): number {
   forgetBefore(delayed, now - 2 * maxDelay)
   delayed.set(id, now)
   return Math.min(step * delayed.size, maxDelay)

@@ -1,5 +1,6 @@
 import { expired } from '../src/identity/expiry-store.ts'
 import { deleteAnswersBefore } from '../src/platform/idempotency/answer-store.ts'
+import { deleteOldWindows } from '../src/platform/mail/notice-windows.ts'
 import type { WorkerDeps } from './deps.ts'
 import { inBatches } from './in-batches.ts'
 import { defineScheduled } from './schedule.ts'
@@ -14,7 +15,7 @@ export const otpExpiry = defineScheduled({
 })
 
 /** What the sweeper deletes, by kind. */
-export const swept = { ...expired, idempotency_keys: deleteAnswersBefore }
+export const swept = { ...expired, idempotency_keys: deleteAnswersBefore, notice_windows: deleteOldWindows }
 
 /** Deletes expired rows; returns the number of rows of each kind. */
 export async function sweep(deps: Pick<WorkerDeps, 'db' | 'clock'>): Promise<Record<string, number>> {

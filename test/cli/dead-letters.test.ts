@@ -174,7 +174,7 @@ t.test('the list has the latest first, can be limited to one queue, and says if 
   t.same(await attempts(), [4, 3, 2, 1])
   t.same(await attempts('--queue', 'email'), [4, 2])
   t.same(await attempts('--limit', '3'), [4, 3, 2])
-  const misspelt = { code: 2, out: '', said: /--queue must be one of email, event-fanout, webhook/ }
+  const misspelt = { code: 2, out: '', said: /--queue must be one of email, notices, event-fanout, webhook/ }
   for (const command of [['dead-letters'], ['dead-letters:replay', '--all']])
     t.match(await callCli([...command, '--queue', 'mail'], { env }), misspelt, 'an unknown queue is refused')
   t.equal((await list('--limit', '3')).more, true)

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import t from 'tap'
+import { proveAddress } from '../helpers/prove-address.ts'
 import { startService, tokenIn } from '../helpers/service.ts'
 import { enrol } from '../identity/otp/authenticator.ts'
 import { expect } from '../tenancy/staff.ts'
@@ -275,6 +276,7 @@ t.test('seed creates the demo once, and tenants with people who can log in', asy
 
 t.test('users:reset-factors removes all second factors, and a mail informs the person', async (t) => {
   const ada = await service.signUp()
+  await proveAddress(service, ada)
   await enrol(service, ada)
   await expect(200, ada.post('/api/v1/auth/otp/static/generate/'))
   const args = ['users:reset-factors', '--id', ada.id, '--yes', '--json']

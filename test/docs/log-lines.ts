@@ -123,8 +123,9 @@ export const kinds: Kind[] = [
   },
   {
     title: 'Mail',
-    about: '`msg` is `mail sent`, or `mail was sent before` if another delivery was faster. Worker.',
-    msg: /^mail (was )?sent/,
+    about:
+      '`msg` is `mail sent`, `mail was sent before` if another delivery was faster, or `mail not sent` for a notice beyond what an address gets in an hour. Worker.',
+    msg: /^mail (was |not )?sent/,
     shape: {
       actor,
       mail_id: mailId,

@@ -51,7 +51,7 @@ for (const { kind, skip } of usualBackends)
       const connections = await stage.count(
         `pg_stat_activity where usename = 'bailiwick_worker' and datname = current_database() and pid not in (${own})`,
       )
-      t.ok(connections <= { postgres: 42, redis: 7 }[kind], `${connections} connections`)
+      t.ok(connections <= { postgres: 46, redis: 7 }[kind], `${connections} connections`)
       worker.child.kill('SIGTERM')
       await once(worker.child, 'exit')
       t.equal(worker.child.exitCode, 0, worker.printed)

@@ -31,6 +31,8 @@ t.test('expired rows are deleted in batches, and others stay', async (t) => {
     insert into api_keys (tenant_id, id, membership_id, user_id, name, key_hash, created_by, created_at, expires_at, revoked_at)
       select '${tenant}', gen_random_uuid(), gen_random_uuid(), '${user}', 'Key', sha256(''), '${user}', now(), expires, revoked from (values
         (${at(now - 31 * day)}::timestamptz, null::timestamptz), (${at(now + day)}, ${at(now - 31 * day)}), (${at(now - day)}, null)) k (expires, revoked);
+    insert into notice_windows (recipient, kind, ends_at, notices)
+      values ('', 'a', ${at(now - 2 * day)}, 1), ('', 'a', ${at(now - day / 2)}, 1);
     insert into otp_attempts (user_id, recent, in_a_row, last_at) values ('${user}', '{}', 3, ${at(now - 2 * day)})`)
   t.strictSame(await sweep(deps), {
     email_codes: 2500,
@@ -42,6 +44,7 @@ t.test('expired rows are deleted in batches, and others stay', async (t) => {
     sessions: 2,
     otp_attempts: 1,
     idempotency_keys: 0,
+    notice_windows: 1,
   })
   const left =
     await rows(`select (select count(*)::int from otp_email_codes) as codes, (select count(*)::int from pending_sessions) as pending,

@@ -160,6 +160,17 @@ export async function openStage(
           at: Date.now(),
         }),
       ),
+    /** A mail of the queue `notices`. */
+    notify: (tenantId: string, to: string) =>
+      inTenant({ api }, scope(tenantId), (tx) =>
+        sendMail(tx, deps.sealer, {
+          tenantId,
+          to,
+          template: 'passkey_renamed',
+          variables: { before: 'Old', after: 'New', firstName: 'Ada' },
+          at: Date.now(),
+        }),
+      ),
     append: (tenantId: string) =>
       inTenant({ api }, scope(tenantId), (tx) =>
         appendEvent(tx, {

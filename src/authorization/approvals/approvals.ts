@@ -40,7 +40,7 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
       await deleteStoredCall(tx, tenantId, id)
       await recordTransition(tx, contextOfCall(call), { id, from: 'approved', to: 'executed' })
       if (!call.later) return
-      const request = { id, requester_email: call.email, action: call.action }
+      const request = { id, requester_id: call.userId, action: call.action }
       const { requestId } = requestInfo
       await notifyRequester(tx, deps, { request, tenantId, outcome: 'executed', requestId, at })
     },

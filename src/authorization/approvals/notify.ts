@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
+import { notifyPeople, notifyPerson } from '../../identity/users/notify-people.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
-import { sendMail } from '../../platform/mail/send-mail.ts'
 import { requestUrl } from './show-request.ts'
 import type { NewRequest, RequestRow } from './store.ts'
 import { type Approver, findTenantName } from './transition-store.ts'
@@ -33,15 +33,14 @@ export async function notifyApprovers(
     link: linkTo(deps, tenantId, request.id),
     expiresAt: new Date(request.expiresAt).toISOString(),
   }
-  for (const { email: to } of approvers)
-    await sendMail(tx, deps.sealer, {
-      tenantId,
-      to,
-      template: 'approval_requested',
-      variables,
-      requestId,
-      at,
-    })
+  const ids = approvers.map(({ id }) => id)
+  await notifyPeople(tx, deps.sealer, ids, {
+    tenantId,
+    template: 'approval_requested',
+    variables,
+    requestId,
+    at,
+  })
 }
 
 /** Mails the requester the outcome of their request. A service account has no address: it reads the request. */
@@ -55,18 +54,16 @@ export async function notifyRequester(
     requestId,
     at,
   }: {
-    request: Pick<RequestRow, 'id' | 'requester_email' | 'action'>
+    request: Pick<RequestRow, 'id' | 'requester_id' | 'action'>
     tenantId: string
     outcome: Outcome
     requestId: string
     at: number
   },
 ): Promise<void> {
-  if (request.requester_email === '') return
   const tenantName = await findTenantName(tx, tenantId)
-  await sendMail(tx, deps.sealer, {
+  await notifyPerson(tx, deps.sealer, request.requester_id, {
     tenantId,
-    to: request.requester_email,
     template: 'approval_decided',
     variables: { outcome, action: request.action, tenantName, link: linkTo(deps, tenantId, request.id) },
     requestId,

@@ -1,3 +1,4 @@
+import { mailQueues } from '../../platform/jobs/queues.ts'
 import { discardUnsent } from '../../platform/mail/mail-store.ts'
 import { defineCommand, Refused } from '../command.ts'
 import { assertConfirmed } from '../confirm.ts'
@@ -22,12 +23,14 @@ export const mailsRetry = defineCommand({
         onError: () => undefined, // the call below fails too
       })
       try {
-        const retried = await backend.promote('email').catch((): never => {
+        const promoted = Promise.all(mailQueues.map((queue) => backend.promote(queue)))
+        const counts = await promoted.catch((): never => {
           throw new Refused(
             'unavailable',
             `${REDIS_URL ? 'Redis' : 'Postgres'}, which holds the queues, does not answer.`,
           )
         })
+        const retried = counts.reduce((sum, count) => sum + count, 0)
         return { data: { retried }, text: `Retried: ${retried}` }
       } finally {
         await backend.close()

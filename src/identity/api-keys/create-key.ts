@@ -3,9 +3,9 @@ import { recordChange } from '../../platform/audit/record-change.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { sendMail } from '../../platform/mail/send-mail.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { findTenant } from '../../tenancy/tenants/store.ts'
+import { notifyPerson } from '../users/notify-people.ts'
 import type { NewKeyBody } from './key-schemas.ts'
 import { makeKey } from './key-text.ts'
 import { countLiveKeys, findKey, insertKey, type KeyHolder, type KeyRow, type KeysWanted } from './store.ts'
@@ -48,7 +48,7 @@ interface Making {
   replaces: string | null
 }
 
-/** Inserts a key, records it, and mails its person, if it has one. */
+/** Inserts a key, records it, and mails the person who made it. */
 export async function makeAndRecord(
   tx: Tx,
   deps: Deps,
@@ -62,7 +62,7 @@ export async function makeAndRecord(
   insertKey(tx, { ...holder, id, name, hash, scopes, createdBy: caller.userId, at, expiresAt: at + lifeMs })
   const [row, tenant] = await Promise.all([
     findKey(tx, keysWanted(holder), id),
-    userId === null ? null : findTenant(tx, tenantId, userId),
+    findTenant(tx, tenantId, caller.userId),
   ])
   if (!row) throw new Error('The new key cannot be read')
   await recordChange(tx, caller, at, {
@@ -77,28 +77,32 @@ export async function makeAndRecord(
       ...(replaces !== null && { replaces: { before: null, after: replaces } }),
     },
   })
-  if (userId !== null)
-    await mailPerson(tx, deps, caller, { tenantId, tenantName: tenant?.name ?? '', keyName: name, at })
+  const ofAccount = userId === null
+  await mailMaker(tx, deps, caller, {
+    tenantId,
+    tenantName: tenant?.name ?? '',
+    keyName: name,
+    ofAccount,
+    at,
+  })
   return { ...row, key }
 }
 
-/** A stolen session could make a key, so the person hears of each. */
-async function mailPerson(
+/** A stolen session could make a key, so its person hears of each, also of the keys that they make for service accounts. */
+async function mailMaker(
   tx: Tx,
   { sealer }: Deps,
-  { auth, requestInfo }: Caller,
+  { auth, userId, requestInfo }: Caller,
   {
     tenantId,
-    tenantName,
-    keyName,
     at,
-  }: { tenantId: string; tenantName: string; keyName: string; at: number },
+    ...key
+  }: { tenantId: string; tenantName: string; keyName: string; ofAccount: boolean; at: number },
 ): Promise<void> {
-  await sendMail(tx, sealer, {
+  await notifyPerson(tx, sealer, userId, {
     tenantId,
-    to: auth.user.email,
     template: 'api_key_created',
-    variables: { keyName, tenantName, firstName: auth.user.firstName },
+    variables: { ...key, firstName: auth.user.firstName },
     requestId: requestInfo.requestId,
     at,
   })

@@ -1,7 +1,6 @@
 import { z } from 'zod'
+import { idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
-
-const emailRow = z.object({ email: z.string() })
 
 const leakedRow = z.object({
   tenant_id: z.uuid(),
@@ -32,12 +31,12 @@ export function findLeakedKey(tx: Tx, id: string, now: number): Promise<LeakedKe
 
 const maxTold = 50
 
-/** The addresses of the tenant's active owners and of the key's person, 50 at most. As the system role. */
+/** The ids of the tenant's active owners and of the key's person, 50 at most. As the system role. */
 export function listToldOfLeak(tx: Tx, { tenant_id, user_id }: LeakedKey): Promise<readonly string[]> {
-  return tx.anyFirst(sql.type(emailRow)`
-    select u.email from users u where u.id = ${user_id}::uuid and u.is_active
+  return tx.anyFirst(sql.type(idRow)`
+    select u.id from users u where u.id = ${user_id}::uuid and u.is_active
     union
-    (select u.email from roles r
+    (select u.id from roles r
      join membership_roles mr on mr.tenant_id = r.tenant_id and mr.role_id = r.id
      join memberships m on m.tenant_id = mr.tenant_id and m.id = mr.membership_id and m.status = 'active'
      join users u on u.id = m.user_id and u.is_active

@@ -3,8 +3,8 @@ import type { Deps } from '../../deps.ts'
 import { appendAudit } from '../../platform/audit/append-audit.ts'
 import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
-import { sendMail } from '../../platform/mail/send-mail.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { notifyPeople } from '../users/notify-people.ts'
 import { prefixOf, readKey } from './key-text.ts'
 import { findLeakedKey, type LeakedKey, listToldOfLeak } from './leak-store.ts'
 import { revokeKey } from './store.ts'
@@ -53,13 +53,11 @@ async function record(
   })
   const holder = key.holder_email || `“${key.holder_name}”`
   const variables = { keyName: name, tenantName: key.tenant_name, prefix: prefixOf(id), holder }
-  for (const to of await listToldOfLeak(tx, key))
-    await sendMail(tx, deps.sealer, {
-      tenantId,
-      to,
-      template: 'api_key_leaked',
-      variables,
-      requestId: requestInfo.requestId,
-      at,
-    })
+  await notifyPeople(tx, deps.sealer, await listToldOfLeak(tx, key), {
+    tenantId,
+    template: 'api_key_leaked',
+    variables,
+    requestId: requestInfo.requestId,
+    at,
+  })
 }

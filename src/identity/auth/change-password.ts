@@ -21,7 +21,7 @@ export async function changePassword(
   body: { current_password: string; new_password: string },
 ): Promise<{ message: 'Password changed' }> {
   const { userId, sessionId, tokenTenantId: tenantId, requestInfo, auth } = caller
-  const { email, firstName } = auth.user
+  const { firstName } = auth.user
   assertFreshSecondFactor(caller, deps.clock())
   const memberships = await readAsSystem(deps.db, 'a person belongs to many tenants', (read) =>
     listMembershipsOf(read, userId),
@@ -37,7 +37,6 @@ export async function changePassword(
     await appendAudit(tx, { ...entry, target: { type: 'user', id: userId } })
     await finishPasswordChange(deps, tx, {
       userId,
-      email,
       firstName,
       tenantId,
       keepSession: sessionId,

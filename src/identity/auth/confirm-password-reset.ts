@@ -71,7 +71,6 @@ async function useLink(
   })
   await finishPasswordChange(deps, tx, {
     userId,
-    email,
     firstName,
     tenantId,
     keepSession: null,

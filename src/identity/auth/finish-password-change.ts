@@ -2,14 +2,13 @@ import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { accountLinks, endTokensOf } from '../../platform/links/link-store.ts'
-import { sendMail } from '../../platform/mail/send-mail.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { listMembershipsOf } from '../../tenancy/members/store.ts'
 import { endSessions } from '../sessions/end-session.ts'
+import { notifyPerson } from '../users/notify-people.ts'
 
 interface PasswordChange {
   userId: string
-  email: string
   firstName: string
   /** The tenant that gets the events and the mail. */
   tenantId: string
@@ -32,7 +31,7 @@ export async function finishPasswordChange(
   tx: Tx,
   changed: PasswordChange,
 ): Promise<void> {
-  const { userId, email, firstName, tenantId, keepSession, bySystem, firstProof, requestInfo, at } = changed
+  const { userId, firstName, tenantId, keepSession, bySystem, firstProof, requestInfo, at } = changed
   const { requestId } = requestInfo
   const actorId = bySystem ? null : userId
   await endTokensOf(tx, { userId, purposes: accountLinks, at })
@@ -54,11 +53,16 @@ export async function finishPasswordChange(
     requestId,
     at,
   })
-  const mail = { tenantId, to: email, requestId, at }
+  const notice = { tenantId, requestId, at }
   if (firstProof) {
     const variables = { firstName, ...firstProof, ...(await namesOfTenants(tx, userId)) }
-    await sendMail(tx, deps.sealer, { ...mail, template: 'account_cleared', variables })
-  } else await sendMail(tx, deps.sealer, { ...mail, template: 'password_changed', variables: { firstName } })
+    await notifyPerson(tx, deps.sealer, userId, { ...notice, template: 'account_cleared', variables })
+  } else
+    await notifyPerson(tx, deps.sealer, userId, {
+      ...notice,
+      template: 'password_changed',
+      variables: { firstName },
+    })
 }
 
 /** So many tenants a mail names. */

@@ -105,7 +105,6 @@ async function useLink(
   if (isFirst) {
     const changed = {
       userId,
-      email,
       firstName: locked.first_name,
       tenantId,
       keepSession: null,

@@ -14,9 +14,8 @@ interface Enrolled {
 }
 
 /**
- * Mails a person about an enrolled factor, at the mailbox that their codes go to, in the caller's transaction. For a
- * young factor, the mail has a link that removes it, but only if the mailbox is proven: at a stranger's mailbox the link
- * would give the account away.
+ * Mails a person about an enrolled factor, at the mailbox that their codes go to, if it is proven, in the caller's
+ * transaction. For a young factor, the mail has a link that removes it.
  */
 export async function notifyEnrolment(
   deps: Deps,
@@ -27,8 +26,9 @@ export async function notifyEnrolment(
 ): Promise<void> {
   const { userId, tokenTenantId: tenantId, requestInfo, auth } = caller
   const { address: email, proven } = await findMailbox(tx, userId, at)
+  if (!proven) return
   const link = { purpose: 'factor_undo', userId, tenantId, email, targetId, at, lifeMs: undoMs } as const
-  const undo = countsFrom !== null && proven ? await makeLink(tx, deps, link) : undefined
+  const undo = countsFrom !== null ? await makeLink(tx, deps, link) : undefined
   const variables = { device, firstName: auth.user.firstName, ...(undo && { undo }) }
   const mail = { tenantId, to: email, template: 'second_factor_added', variables } as const
   await sendMail(tx, deps.sealer, { ...mail, requestId: requestInfo.requestId, at })

@@ -1,9 +1,8 @@
 import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { sendMail } from '../../platform/mail/send-mail.ts'
 import { appendEvent, type NewEvent } from '../../platform/outbox/append-event.ts'
-import { findMailbox } from '../users/address-store.ts'
+import { notifyPerson } from '../users/notify-people.ts'
 import type { CodeType } from './channels.ts'
 import type { Removed } from './factor-store.ts'
 
@@ -57,8 +56,7 @@ export async function recordDeleted(
   const { userId, tokenTenantId: tenantId, requestInfo, auth } = caller
   const { requestId } = requestInfo
   await recordRemoved(tx, userId, { tenantId, actorId: userId, requestId, at }, [device])
-  const { address: to } = await findMailbox(tx, userId, at)
   const variables = { device: device.type, firstName: auth.user.firstName }
-  const mail = { tenantId, to, template: 'second_factor_removed', variables } as const
-  await sendMail(tx, sealer, { ...mail, requestId, at })
+  const mail = { tenantId, template: 'second_factor_removed', variables } as const
+  await notifyPerson(tx, sealer, userId, { ...mail, requestId, at })
 }

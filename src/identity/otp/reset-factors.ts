@@ -2,11 +2,11 @@ import type { Deps } from '../../deps.ts'
 import { appendAudit } from '../../platform/audit/append-audit.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
-import { sendMail } from '../../platform/mail/send-mail.ts'
 import { listMembershipsOf } from '../../tenancy/members/store.ts'
 import { endSessions } from '../sessions/end-session.ts'
 import { endSessionsOf } from '../sessions/store.ts'
-import { countMailedCodes, findMailbox } from '../users/address-store.ts'
+import { countMailedCodes } from '../users/address-store.ts'
+import { notifyPerson } from '../users/notify-people.ts'
 import { findPersonBy, lockUser } from '../users/store.ts'
 import { deleteAllDevices } from './factor-store.ts'
 import { recordRemoved } from './record-device.ts'
@@ -49,8 +49,8 @@ export function resetFactors(
     const common = { tenantId: home.tenant_id, requestId: requestInfo.requestId, at }
     await recordRemoved(tx, userId, { ...common, actorId: null }, devices)
     const sessionsEnded = await endSessions(tx, { ...common, ...ending, actorId: null })
-    const { address: to } = await findMailbox(tx, userId, at)
-    await sendMail(tx, sealer, { ...common, to, template: 'second_factors_reset', variables: { firstName } })
+    const notice = { ...common, template: 'second_factors_reset', variables: { firstName } } as const
+    await notifyPerson(tx, sealer, userId, notice)
     return { user: { id: userId, email }, removed, sessionsEnded }
   })
 }

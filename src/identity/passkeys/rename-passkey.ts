@@ -3,8 +3,7 @@ import { changesBetween } from '../../platform/audit/append-audit.ts'
 import { recordChange } from '../../platform/audit/record-change.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { sendMail } from '../../platform/mail/send-mail.ts'
-import { findMailbox } from '../users/address-store.ts'
+import { notifyPerson } from '../users/notify-people.ts'
 import { type PasskeyRow, renamePasskey as rename } from './store.ts'
 
 /** Renames a locked passkey of the caller, and tells them. A passkey that has the name already is left alone. */
@@ -26,9 +25,8 @@ export async function renamePasskey(
     target: { type: 'passkey', id: passkey.id },
     changes: changesBetween({ name: passkey.name }, { name }),
   })
-  const { address: to } = await findMailbox(tx, userId, at)
   const variables = { before: passkey.name, after: name, firstName: auth.user.firstName }
-  const mail = { tenantId, to, template: 'passkey_renamed', variables } as const
-  await sendMail(tx, sealer, { ...mail, requestId: requestInfo.requestId, at })
+  const mail = { tenantId, template: 'passkey_renamed', variables } as const
+  await notifyPerson(tx, sealer, userId, { ...mail, requestId: requestInfo.requestId, at })
   return { ...passkey, name }
 }

@@ -2,14 +2,13 @@ import { hash } from 'node:crypto'
 import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
-import { sendMail } from '../../platform/mail/send-mail.ts'
+import { notifyPerson } from '../users/notify-people.ts'
 import { addressKey } from './address-key.ts'
 import { recordSignInPlace, touchSignInPlace } from './store.ts'
 
 /** A completed sign-in: with the second factor, if one was due. */
 interface SignIn {
   userId: string
-  email: string
   tenantId: string
   requestInfo: RequestInfo
   /** Whether the person has signed in from there before. */
@@ -28,17 +27,16 @@ export const placeOf = ({ ip, userAgent }: Pick<RequestInfo, 'ip' | 'userAgent'>
  * the system role, in the transaction of the sign-in.
  */
 export async function recordSignIn(deps: Pick<Deps, 'sealer'>, tx: Tx, signIn: SignIn): Promise<void> {
-  const { userId, email, tenantId, requestInfo, at } = signIn
+  const { userId, tenantId, requestInfo, at } = signIn
   const place = { userId, ...placeOf(requestInfo), at }
   if (signIn.isKnownPlace) return touchSignInPlace(tx, place)
   const { is_new, is_first } = await recordSignInPlace(tx, place)
   if (!is_new || is_first) return
   const { ip, userAgent } = requestInfo
-  await sendMail(tx, deps.sealer, {
+  await notifyPerson(tx, deps.sealer, userId, {
     tenantId,
-    to: email,
     template: 'new_sign_in',
-    variables: { ip, device: userAgent.slice(0, 200), at: new Date(at).toISOString() },
+    variables: { ip, device: userAgent, at: new Date(at).toISOString() },
     requestId: requestInfo.requestId,
     at,
   })

@@ -59,7 +59,7 @@ export async function openSession(
     await recordRevoked(tx, { userId, sessionIds, tenantId, requestId, at: now })
   }
   const { isKnownPlace } = history
-  await recordSignIn(deps, tx, { userId, email, tenantId, requestInfo, isKnownPlace, at: now })
+  await recordSignIn(deps, tx, { userId, tenantId, requestInfo, isKnownPlace, at: now })
   await recordEntry(tx, { tenantId, userId, at: now })
   const data = { user_id: userId, session_id: sessionId }
   const type = 'identity.login_succeeded'

@@ -27,13 +27,18 @@ export type Mailbox = z.infer<typeof mailboxRow>
 
 /** A person's address, or for a day after a change the proven address before it. */
 export async function findMailbox(tx: Read, userId: string, at: number): Promise<Mailbox> {
-  const found = await tx.maybeOne(sql.type(mailboxRow)`
+  const [found] = await listMailboxes(tx, [userId], at)
+  if (!found) throw new Error('The person whose mailbox is needed does not exist')
+  return found
+}
+
+/** The same of several people. People who do not exist, or whom the role cannot see, are left out. */
+export function listMailboxes(tx: Read, userIds: readonly string[], at: number): Promise<readonly Mailbox[]> {
+  return tx.any(sql.type(mailboxRow)`
     select case when codes_until > ${moment(at)} then codes_email else email end as address,
            ${isProven} or coalesce(codes_until > ${moment(at)}, false) as proven,
            mailed_codes_count_from as codes_count_from
-    from users u where u.id = ${userId}`)
-  if (!found) throw new Error('The person whose mailbox is needed does not exist')
-  return found
+    from users u where u.id = any(${sql.array([...userIds], 'uuid')})`)
 }
 
 /** A change of address: the address before it, and when that was verified. */

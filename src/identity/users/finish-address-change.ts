@@ -22,8 +22,7 @@ interface ChangedUser {
 
 /**
  * Does what follows from a new address, in the transaction that sets it. Links sent to other addresses stop working. The
- * old address gets a mail; if it was verified, the mail has a link that undoes the change, and codes go there for another
- * day. The new address gets its verification link. As the system role.
+ * old address, if it was verified, gets a mail with a link that undoes the change, and codes go there for another day. The new address gets its verification link. As the system role.
  */
 export async function finishAddressChange(
   deps: Deps,
@@ -43,13 +42,12 @@ export async function finishAddressChange(
   await endTokensSentElsewhere(tx, { id: userId, email, at })
   // Each change has its own target, so that using one link keeps the links of earlier changes.
   const target = { targetId: timeOrderedId(at), at: changedAt, lifeMs: undoMs }
-  const undo =
-    fromVerifiedAt === null
-      ? undefined
-      : await makeLink(tx, deps, { purpose: 'email_undo', userId, tenantId, email: from, ...target })
-  const variables = { firstName, newEmail: email, ...(undo && { undo }) }
-  const mail = { tenantId, to: from, template: 'email_changed', variables } as const
-  await sendMail(tx, deps.sealer, { ...mail, requestId: requestInfo.requestId, at })
+  if (fromVerifiedAt !== null) {
+    const undo = await makeLink(tx, deps, { purpose: 'email_undo', userId, tenantId, email: from, ...target })
+    const variables = { firstName, newEmail: email, undo }
+    const mail = { tenantId, to: from, template: 'email_changed', variables } as const
+    await sendMail(tx, deps.sealer, { ...mail, requestId: requestInfo.requestId, at })
+  }
   const origin = { how: 'changed', at: changedAt } as const
   await mailVerificationLink(deps, tx, { userId, email, origin, tenantId, requestInfo, at })
 }

@@ -75,6 +75,7 @@ export const frozenPolicies = [
   `membership_roles worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
   'memberships system_all: all to bailiwick_system using true check true',
   `memberships worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
+  'notice_windows worker_all: all to bailiwick_worker using true check true',
   'otp_attempts system_all: all to bailiwick_system using true check true',
   'otp_attempts worker_all: all to bailiwick_worker using true check true',
   'otp_devices system_all: all to bailiwick_system using true check true',

@@ -14,7 +14,10 @@ const message = <Shape extends z.core.$ZodLooseShape>(fields: Shape) =>
  * version, never content. Add a new version as a member of a union, so that old rows still parse.
  */
 export const queues = {
+  // Codes and links, for which a person waits.
   email: message({ mail_id: z.uuid() }),
+  // Mails about what happened. However many there are, they delay none of the others.
+  notices: message({ mail_id: z.uuid() }),
   'event-fanout': message({ event_id: z.uuid() }),
   // Delivers all open deliveries of a webhook in order; the outbox holds at most one per webhook.
   webhook: message({ webhook_id: z.uuid() }),
@@ -30,6 +33,10 @@ export const queues = {
 
 /** The queues of which one job carries all messages that a relay takes together: a job costs more than such a message. */
 export const carriedTogether: ReadonlySet<string> = new Set<QueueName>(['event-fanout'])
+
+/** The queues of mails. */
+export const mailQueues = ['email', 'notices'] as const satisfies readonly QueueName[]
+export type MailQueue = (typeof mailQueues)[number]
 
 export type QueueName = keyof typeof queues
 export type Message<Queue extends QueueName> = z.output<(typeof queues)[Queue]>

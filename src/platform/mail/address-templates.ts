@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { name } from './free-text.ts'
 import { letter } from './letter.ts'
-import { hello, template } from './template.ts'
+import { hello, notice, template } from './template.ts'
 
 /** Mails about the address of an account: its first proof, its change, and the end of a change. */
 export const addressTemplates = {
-  account_cleared: template(
+  account_cleared: notice(
     { firstName: name, hasPassword: z.boolean(), tenants: z.array(name), others: z.int() },
     ({ firstName, hasPassword, tenants, others }) =>
       letter('Your account starts anew', [
@@ -22,7 +22,7 @@ export const addressTemplates = {
       ]),
   ),
   // A mail queued by the release before: now this is `account_cleared`.
-  password_cleared: template({ firstName: name }, ({ firstName }) =>
+  password_cleared: notice({ firstName: name }, ({ firstName }) =>
     letter('Your account has no password', [
       hello(firstName),
       'You confirmed this address by a link to log in. Someone else could have created the account before, so its password, second factors and sessions were removed.',
@@ -30,6 +30,7 @@ export const addressTemplates = {
     ]),
   ),
   email_changed: template(
+    ['address-change'],
     { firstName: name, newEmail: z.string(), undo: z.url().optional() },
     ({ firstName, newEmail, undo }) =>
       letter('Your e-mail address was changed', [
@@ -47,7 +48,7 @@ export const addressTemplates = {
             ]),
       ]),
   ),
-  email_change_rejected: template({ firstName: name, email: z.string() }, ({ firstName, email }) =>
+  email_change_rejected: notice({ firstName: name, email: z.string() }, ({ firstName, email }) =>
     letter('Your new e-mail address was rejected', [
       hello(firstName),
       `The address of your account was changed to ${email}. A reader of that mailbox answered that they did not ask for it, so your account has this address again. All sessions were ended.`,
@@ -56,7 +57,7 @@ export const addressTemplates = {
     ]),
   ),
   // A mail queued by the release before has neither `newEmail` nor `tenants`.
-  email_change_undone: template(
+  email_change_undone: notice(
     {
       firstName: name,
       email: z.string(),

@@ -21,6 +21,8 @@ const freeTextOf = (max: number) => z.string().transform((words) => freeText(wor
 export const name = freeTextOf(64)
 export const longestMessage = 500
 export const message = freeTextOf(longestMessage)
+/** The reason that a person gives for what they do, in the mail to the person to whom they do it. */
+export const reason = freeTextOf(100)
 
 /** How a mail names who acted: a person by their name, when they gave one, and address; a service account by its name. */
 export function signature(person: { firstName: string; lastName: string; email: string }): string {

@@ -7,9 +7,14 @@ import { countRow } from '../db/row-schemas.ts'
 import { sql, type Tx } from '../db/transaction.ts'
 import { addressPattern } from '../email-address.ts'
 import type { MessageKey } from '../jobs/queued-message.ts'
+import { type MailQueue, mailQueues } from '../jobs/queues.ts'
 import { earliestId } from '../outbox/time-ordered-id.ts'
 
-const claimed = z.object({ template: z.string(), content_sealed: z.instanceof(Buffer) })
+const claimed = z.object({
+  template: z.string(),
+  content_sealed: z.instanceof(Buffer),
+  attempts: z.number(),
+})
 const failed = z.object({ template: z.string() })
 const content = z.object({ to: z.string(), variables: z.unknown() })
 
@@ -18,6 +23,7 @@ export interface ClaimedMail {
   template: string
   to: string
   variables: unknown
+  isFirstAttempt: boolean
 }
 
 /**
@@ -28,16 +34,21 @@ export interface ClaimedMail {
 export async function claimMail(
   tx: Tx,
   sealer: Sealer,
-  { tenantId, id: messageId }: MessageKey,
+  { tenantId, id: messageId, queue }: MessageKey & { queue: MailQueue },
   id: string,
 ): Promise<ClaimedMail | null> {
   const row = await tx.maybeOne(sql.type(claimed)`
     update mails set status = 'sending', attempts = attempts + 1
     where tenant_id = ${tenantId} and id = ${id} and content_sealed is not null
-      and exists (select 1 from outbox o where o.tenant_id = ${tenantId} and o.id = ${messageId} and o.queue = 'email')
-    returning template, content_sealed`)
+      and exists (select 1 from outbox o where o.tenant_id = ${tenantId} and o.id = ${messageId} and o.queue = ${queue})
+    returning template, content_sealed, attempts`)
   if (!row) return null
-  return { template: row.template, ...content.parse(JSON.parse(sealer.open('mail', row.content_sealed, id))) }
+  const { template, attempts, content_sealed: sealed } = row
+  return {
+    template,
+    isFirstAttempt: attempts === 1,
+    ...content.parse(JSON.parse(sealer.open('mail', sealed, id))),
+  }
 }
 
 /** Marks a mail as sent and erases its content. `at` is in ms since 1970. */
@@ -45,6 +56,11 @@ export async function markSent(tx: Tx, tenantId: string, id: string, at: number)
   tx.later(sql.unsafe`
     update mails set status = 'sent', content_sealed = null, sent_at = ${sql.timestamp(new Date(at))}
     where tenant_id = ${tenantId} and id = ${id}`)
+}
+
+/** Deletes a mail that is not sent, in the transaction that decides so. */
+export async function deleteMail(tx: Tx, tenantId: string, id: string): Promise<void> {
+  tx.later(sql.unsafe`delete from mails where tenant_id = ${tenantId} and id = ${id}`)
 }
 
 /**
@@ -65,7 +81,7 @@ export function discardUnsent(tx: Tx, limit: number): Promise<number> {
   return tx.oneFirst(sql.type(countRow)`
     with gone as (
       delete from outbox o
-      using (select tenant_id, id from outbox where queue = 'email' order by id limit ${limit} ${skippingLocked(tx)}) w
+      using (select tenant_id, id from outbox where queue = any(${sql.array([...mailQueues], 'text')}) order by id limit ${limit} ${skippingLocked(tx)}) w
       where o.tenant_id = w.tenant_id and o.id = w.id
       returning o.tenant_id, o.payload ->> 'mail_id' as mail_id
     ), failed as (

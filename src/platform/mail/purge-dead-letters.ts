@@ -1,5 +1,5 @@
 import type { Tx } from '../db/transaction.ts'
-import { queues } from '../jobs/queues.ts'
+import { mailQueues, queues } from '../jobs/queues.ts'
 import { type DeadLetterFilter, deleteDeadLetters } from '../outbox/dead-letters.ts'
 import { eraseFailed } from './mail-store.ts'
 
@@ -10,7 +10,8 @@ import { eraseFailed } from './mail-store.ts'
 export async function purgeDeadLetters(tx: Tx, filter: DeadLetterFilter, limit: number): Promise<number> {
   const gone = await deleteDeadLetters(tx, filter, limit)
   const mails = gone.flatMap(({ tenant_id: tenantId, queue, payload }) => {
-    const message = queue === 'email' ? queues.email.safeParse(payload).data : undefined
+    const isMail = (mailQueues as readonly string[]).includes(queue)
+    const message = isMail ? queues.email.safeParse(payload).data : undefined
     return message ? [{ tenantId, id: message.mail_id }] : []
   })
   if (mails.length > 0) await eraseFailed(tx, mails)

@@ -16,7 +16,7 @@ export interface NewMail<Name extends TemplateName> {
 }
 
 /**
- * Queues a mail, which is sent after the caller's transaction commits; gives its id. Address and variables are stored
+ * Queues a mail on the queue of its template. It is sent after the caller's transaction commits; gives its id. Address and variables are stored
  * encrypted, because they contain tokens and codes, and are erased as soon as the mail is sent. No mail is queued for
  * an unreachable address.
  */
@@ -33,6 +33,6 @@ export async function sendMail<Name extends TemplateName>(
   tx.later(sql.unsafe`
     insert into mails (tenant_id, id, template, content_sealed, created_at)
     values (${tenantId}, ${id}, ${template}, ${sql.binary(content)}, ${sql.timestamp(new Date(at))})`)
-  await enqueue(tx, 'email', tenantId, { v: 1, mail_id: id, request_id: requestId }, at)
+  await enqueue(tx, templates[template].queue, tenantId, { v: 1, mail_id: id, request_id: requestId }, at)
   return id
 }

@@ -6,7 +6,7 @@ const timeoutMs = 10_000
 const plainAddress = /^[\w.!#$%&'*+/=?^`{|}~-]+@[a-z0-9.-]+$/i
 
 /**
- * Sends by SMTP over at most 5 connections that stay open, because a new connection takes 100 ms. With `requireTls`,
+ * Sends by SMTP over at most 8 connections, as many as mails are sent at a time, that stay open, because a new connection takes 100 ms. With `requireTls`,
  * nothing is sent to a server that does not accept STARTTLS, not even the password (RFC 3207). Rejects with
  * nodemailer's errors: `responseCode` is the server's code, and `server` its host and port.
  */
@@ -15,7 +15,7 @@ export function smtpTransport(smtpUrl: string, from: string, requireTls: boolean
   const smtp = createTransport({
     url: requireTls ? requiringTls(smtpUrl) : smtpUrl,
     pool: true,
-    maxConnections: 5,
+    maxConnections: 8,
     maxMessages: Number.POSITIVE_INFINITY,
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,

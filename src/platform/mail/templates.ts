@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { addressTemplates } from './address-templates.ts'
-import { approvalOutcomes as outcomes } from './approval-outcomes.ts'
-import { message, name } from './free-text.ts'
+import { approvalTemplates } from './approval-templates.ts'
+import { client } from './client-name.ts'
+import { message, name, reason } from './free-text.ts'
 import { keyTemplates } from './key-templates.ts'
 import { type Letter, letter } from './letter.ts'
-import { hello, template } from './template.ts'
+import { hello, notice, template } from './template.ts'
 
 const factor = z.enum(['passkey', 'totp', 'email', 'static'])
 const factorNames = {
@@ -32,6 +33,7 @@ function inWords(at: number): string {
 export const templates = {
   // A mail queued by the release before has `firstName`, but neither `origin` nor `reject`.
   email_verification: template(
+    ['verification', 'address-change'],
     { link: z.url(), reject: z.url().optional(), origin: origin.optional(), firstName: name.optional() },
     ({ link, reject, origin }) =>
       letter('Confirm your e-mail address', [
@@ -44,7 +46,7 @@ export const templates = {
           : ['If it was not you, you do not need to do anything.']),
       ]),
   ),
-  address_already_registered: template({}, () =>
+  address_already_registered: notice({}, () =>
     letter('You already have an account', [
       'Hello,',
       'Someone tried to register with this address. It already has an account, and nothing was changed.',
@@ -52,6 +54,7 @@ export const templates = {
     ]),
   ),
   invitation: template(
+    ['invitation'],
     { link: z.url(), tenantName: name, inviter: z.string(), message },
     ({ link, tenantName, inviter, message }) =>
       letter('You are invited to an organisation', [
@@ -62,15 +65,18 @@ export const templates = {
         'If you do not know them, you do not need to do anything.',
       ]),
   ),
-  magic_link: template({ link: z.url(), firstName: name, minutes: z.int() }, ({ link, firstName, minutes }) =>
-    letter('Log in to your account', [
-      hello(firstName),
-      `Someone asked to log in with this address. If it was you, open this link in the browser in which you asked. It works once, within ${minutes} minutes:`,
-      { link },
-      'If it was not you, you do not need to do anything. Do not forward this mail.',
-    ]),
+  magic_link: template(
+    ['magic-link'],
+    { link: z.url(), firstName: name, minutes: z.int() },
+    ({ link, firstName, minutes }) =>
+      letter('Log in to your account', [
+        hello(firstName),
+        `Someone asked to log in with this address. If it was you, open this link in the browser in which you asked. It works once, within ${minutes} minutes:`,
+        { link },
+        'If it was not you, you do not need to do anything. Do not forward this mail.',
+      ]),
   ),
-  password_reset: template({ link: z.url(), firstName: name }, ({ link, firstName }) =>
+  password_reset: template(['reset'], { link: z.url(), firstName: name }, ({ link, firstName }) =>
     letter('Reset your password', [
       hello(firstName),
       'Someone asked to reset your password. If it was you, open this link to choose a new one. It works once:',
@@ -78,21 +84,22 @@ export const templates = {
       'If it was not you, you do not need to do anything. Your password stays the same.',
     ]),
   ),
-  password_changed: template({ firstName: name }, ({ firstName }) =>
+  password_changed: notice({ firstName: name }, ({ firstName }) =>
     letter('Your password was changed', [
       hello(firstName),
       'The password of your account was changed, and your other sessions were ended.',
       'If it was not you, reset the password at once. That ends all sessions, also those of an intruder.',
     ]),
   ),
-  new_sign_in: template({ ip: z.string(), device: z.string(), at: z.string() }, ({ ip, device, at }) =>
+  new_sign_in: notice({ ip: z.string(), device: client, at: z.string() }, ({ ip, device, at }) =>
     letter('New sign-in to your account', [
       hello(''),
-      `Someone signed in to your account at ${at} from the address ${ip} with ${device || 'an unnamed device'}. This combination is new.`,
+      `Someone signed in to your account at ${at} from the address ${ip} with ${device}. This combination is new.`,
       'If it was you, you do not need to do anything. If not, reset your password. That ends all sessions.',
     ]),
   ),
   second_factor_code: template(
+    ['code'],
     { code: z.string(), firstName: name, minutes: z.int() },
     ({ code, firstName, minutes }) =>
       letter('Your sign-in code', [
@@ -103,7 +110,7 @@ export const templates = {
         'If you did not ask for it, someone may know your password. Change it.',
       ]),
   ),
-  second_factor_added: template(
+  second_factor_added: notice(
     { device: factor, firstName: name, undo: z.url().optional() },
     ({ device, firstName, undo }) =>
       letter('A second factor was added to your account', [
@@ -118,21 +125,21 @@ export const templates = {
           : ['If it was not you, change your password and remove it.']),
       ]),
   ),
-  second_factors_reset: template({ firstName: name }, ({ firstName }) =>
+  second_factors_reset: notice({ firstName: name }, ({ firstName }) =>
     letter('Your second factors were removed', [
       hello(firstName),
       'An operator of this service removed all second factors of your account and ended all sessions. Log in with your password and add a second factor again.',
       'If you did not ask for this, reset your password and contact the operator of this service at once.',
     ]),
   ),
-  second_factor_removed: template({ device: factor, firstName: name }, ({ device, firstName }) =>
+  second_factor_removed: notice({ device: factor, firstName: name }, ({ device, firstName }) =>
     letter('A second factor was removed from your account', [
       hello(firstName),
       `${factorNames[device]} can no longer be used to sign in to your account.`,
       'If it was not you, change your password and add a second factor again.',
     ]),
   ),
-  passkey_renamed: template({ before: name, after: name, firstName: name }, ({ before, after, firstName }) =>
+  passkey_renamed: notice({ before: name, after: name, firstName: name }, ({ before, after, firstName }) =>
     letter('A passkey of your account was renamed', [
       hello(firstName),
       `The passkey “${before}” of your account is now called “${after}”.`,
@@ -141,39 +148,9 @@ export const templates = {
   ),
   ...addressTemplates,
   ...keyTemplates,
-  approval_requested: template(
-    {
-      requester: z.string(),
-      action: z.string(),
-      tenantName: name,
-      link: z.url(),
-      expiresAt: z.string(),
-    },
-    ({ requester, action, tenantName, link, expiresAt }) =>
-      letter('Your approval is requested', [
-        'Hello,',
-        `${requester} asks for an approval in “${tenantName}”: ${action}. You can approve or reject it here:`,
-        { link },
-        `The request expires at ${expiresAt}. Read it before you approve it.`,
-      ]),
-  ),
-  approval_decided: template(
-    {
-      outcome: z.enum(['approved', 'rejected', 'cancelled', 'executed', 'failed']),
-      action: z.string(),
-      tenantName: name,
-      link: z.url(),
-    },
-    ({ outcome, action, tenantName, link }) =>
-      letter(`Your request ${outcomes[outcome].was}`, [
-        'Hello,',
-        `Your request in “${tenantName}” (${action}) ${outcomes[outcome].was}:`,
-        { link },
-        outcomes[outcome].next,
-      ]),
-  ),
-  impersonated: template(
-    { firstName: name, tenantName: name, actor: z.string(), reason: message },
+  ...approvalTemplates,
+  impersonated: notice(
+    { firstName: name, tenantName: name, actor: z.string(), reason },
     ({ firstName, tenantName, actor, reason }) =>
       letter('Someone acted as you in an organisation', [
         hello(firstName),
@@ -184,6 +161,7 @@ export const templates = {
   ),
   // A mail queued by the release before has neither `addedBy` nor `link`.
   added_to_tenant: template(
+    ['invitation'],
     { tenantName: name, addedBy: z.string().optional(), link: z.url().optional() },
     ({ tenantName, addedBy, link }) =>
       letter('You were added to an organisation', [
@@ -197,11 +175,33 @@ export const templates = {
 }
 
 export type TemplateName = keyof typeof templates
+/** The templates that `notice` made. */
+export type NoticeName = {
+  [Name in TemplateName]: (typeof templates)[Name]['queue'] extends 'notices' ? Name : never
+}[TemplateName]
 export type Variables<Name extends TemplateName> = z.output<(typeof templates)[Name]['variables']>
+
+const templateNamed = (name: string) => {
+  if (!Object.hasOwn(templates, name)) throw new Error(`There is no mail template ${name}`)
+  return templates[name as TemplateName]
+}
 
 /** Writes a mail. Throws for an unknown template, and for variables that do not match it. */
 export function writeLetter(name: string, variables: unknown): Letter {
-  const known = Object.hasOwn(templates, name) ? templates[name as TemplateName] : undefined
-  if (!known) throw new Error(`There is no mail template ${name}`)
+  const known = templateNamed(name)
   return (known.write as (values: unknown) => Letter)(known.variables.parse(variables))
 }
+
+/** How many mails of a template one address gets in an hour; null for mails that are counted before they are queued. */
+export function hourlyLimitOf(name: string): number | null {
+  const known = templateNamed(name)
+  return known.queue === 'notices' ? known.perHour : null
+}
+
+/** Writes the mail about `notSent` notices that had the subject of `letter`. */
+export const summaryOf = ({ subject }: Letter, notSent: number): Letter =>
+  letter(`${notSent} more: ${subject}`, [
+    'Hello,',
+    `In one hour, ${notSent} more mails “${subject}” were due to this address. They were not sent, because an address gets only a few of a kind in an hour.`,
+    'Log in to see what happened. If it was not you, reset your password.',
+  ])

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { colleague } from '../../helpers/colleague.ts'
+import { proveAddress } from '../../helpers/prove-address.ts'
 import type { Answer, Client, Service } from '../../helpers/service.ts'
 
 export const approvals = '/api/v1/approval-requests/'
@@ -23,6 +24,7 @@ export async function openOffice(
   const owner = await service.signUp()
   const asker = await colleague(service, owner, 'admin')
   const approver = await colleague(service, owner, 'admin')
+  await proveAddress(service, owner, asker, approver)
   const made = await owner.post(policies, {
     name: 'Four eyes',
     effect: 'require_approval',

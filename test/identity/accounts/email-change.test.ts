@@ -1,5 +1,6 @@
 import pg from 'pg'
 import t from 'tap'
+import { proveAddress } from '../../helpers/prove-address.ts'
 import { type Client, claimsOf, startService, tokenIn } from '../../helpers/service.ts'
 import { expect } from '../../tenancy/staff.ts'
 import { codeIn, enrol, longProven, requireMfa } from '../otp/authenticator.ts'
@@ -24,6 +25,7 @@ t.test(
   'a new address takes effect at once, unverified; the old one gets a mail, and its links stop working',
   async (t) => {
     const ada = await service.signUp({ first_name: 'Ada' })
+    await proveAddress(service, ada)
     const { body: tenant } = await ada.post('/api/v1/tenants/', { name: 'Second' })
     const old = tokenIn(await service.mailTo(ada.email, 'Confirm'))
     await post('password/reset', { email: ada.email })
@@ -184,13 +186,16 @@ t.test(
   },
 )
 
-t.test('an old address that was never verified gets neither codes nor a link', async (t) => {
+t.test('an old address that was never verified gets no mail', async (t) => {
   const ada = await service.signUp()
   const email = `moved.${ada.email}`
   await move(ada, email)
-  t.notMatch((await service.mailTo(ada.email, 'address was changed')).text, 'token=')
   await sendCode(ada.access)
   await service.mailTo(email, 'Your sign-in code')
+  const { rows } = await superuser.query('select subject from captured_mails where recipient = $1', [
+    ada.email,
+  ])
+  t.same(rows, [{ subject: 'Confirm your e-mail address' }])
 })
 
 t.test(

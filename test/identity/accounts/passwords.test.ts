@@ -1,5 +1,6 @@
 import pg from 'pg'
 import t from 'tap'
+import { proveAddress } from '../../helpers/prove-address.ts'
 import { deleteMemberships } from '../../helpers/query.ts'
 import { tokenIn } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
@@ -19,6 +20,7 @@ t.test('a changed password works, the old one does not, and only this session st
   const other = await service.logIn(ada)
   await post('password/reset', { email: ada.email })
   const reset = tokenIn(await service.mailTo(ada.email, 'Reset'))
+  await proveAddress(service, ada)
   const change = { current_password: ada.password, new_password: 'another quiet harbour' }
   t.match(await ada.post('/api/v1/auth/password/change/', change), {
     status: 200,

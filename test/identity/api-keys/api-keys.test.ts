@@ -5,6 +5,7 @@ import t from 'tap'
 import { makeKey, readKey } from '../../../src/identity/api-keys/key-text.ts'
 import type { Statement } from '../../../src/platform/db/flush.ts'
 import { flushes } from '../../../src/platform/db/pool.ts'
+import { proveAddress } from '../../helpers/prove-address.ts'
 import { startService } from '../../helpers/service.ts'
 import { eventsOf, expect, foundFirm } from '../../tenancy/staff.ts'
 import { startBeside } from '../otp/authenticator.ts'
@@ -231,6 +232,7 @@ t.test(
 t.test('a caller who finds a key can end it; owners and its person are told', async (t) => {
   const { owner, hire } = await foundFirm(service)
   const clerk = await hire('member')
+  await proveAddress(service, owner, clerk)
   const key = await createOwnKey(service, clerk)
   t.match(await service.mailTo(clerk.email, 'API key'), { text: /“Laptop” was created/ })
   const report = (text: string) => service.call('POST', '/api/v1/keys/revoke/', { body: { key: text } })

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { proveAddress } from '../../helpers/prove-address.ts'
 import { startService } from '../../helpers/service.ts'
 import { codeAt, codeIn, enrol, otherThan } from './authenticator.ts'
 
@@ -9,6 +10,7 @@ t.test('a person and their second factors', async (t) => {
 
   t.test('an authenticator app is set up, confirmed by its first code, and used', async (t) => {
     const ada = await service.signUp({ email: 'ada@example.com' })
+    await proveAddress(service, ada)
     const setup = await ada.post(`${otp}/totp/setup/`)
     t.match(setup, {
       status: 200,
@@ -99,6 +101,7 @@ t.test('a person and their second factors', async (t) => {
 
   t.test('a device can be deleted only by its owner, after a fresh second factor', async (t) => {
     const dora = await service.signUp()
+    await proveAddress(service, dora)
     const { deviceId, secret } = await enrol(service, dora)
     const eve = await service.signUp()
     t.match(await eve.delete(`${otp}/devices/${deviceId}/`), { status: 404 })

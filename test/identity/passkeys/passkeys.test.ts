@@ -1,5 +1,6 @@
 import t from 'tap'
 import { readConfig } from '../../../src/config.ts'
+import { proveAddress } from '../../helpers/prove-address.ts'
 import { claimsOf, tokenIn } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
 import { attemptLogin, changeRows, longProven, requireMfa, startBeside } from '../otp/authenticator.ts'
@@ -96,6 +97,7 @@ t.test('after the password a passkey is a second factor, and it raises a session
 
 t.test('a person is told of each change; a rename and a deletion are recorded', async (t) => {
   const person = await service.signUp()
+  await proveAddress(service, person)
   const { authenticator, passkey } = await registerPasskey(service, person)
   t.match(await service.mailTo(person.email, 'A passkey can now be used'), { subject: /was added/ })
   const path = `${api}/${passkey.id}/`

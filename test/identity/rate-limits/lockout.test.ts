@@ -1,5 +1,6 @@
 import pg from 'pg'
 import t from 'tap'
+import { proveAddress } from '../../helpers/prove-address.ts'
 import { startService, tokenIn } from '../../helpers/service.ts'
 
 // The test is its own proxy: X-Forwarded-For names the address of each attacker.
@@ -238,6 +239,7 @@ t.test(
   'a sign-in from a new address or device sends a mail; the first and the usual ones do not',
   async (t) => {
     const ada = await service.register()
+    await proveAddress(service, ada)
     const mails = async () =>
       (
         await superuser.query(
@@ -247,11 +249,12 @@ t.test(
       ).rows
     await login(ada)
     await login(ada)
-    await login(ada, home, 'Phone/2.0')
+    const phone = 'Chrome/140.0 https://evil.test (Linux; Android 16)'
+    await login(ada, home, phone)
     await service.mailTo(ada.email, 'New sign-in')
-    t.match(await mails(), [{ text: /198\.51\.100\.7 with Phone\/2\.0/ }])
-    await login(ada, '203.0.113.77', 'Phone/2.0')
-    await login(ada, home, 'Phone/2.0')
+    t.match(await mails(), [{ text: /198\.51\.100\.7 with Chrome on Android\. / }], 'in our words')
+    await login(ada, '203.0.113.77', phone)
+    await login(ada, home, phone)
     for (let tries = 0; tries < 6_000 && (await mails()).length < 2; tries++)
       await new Promise((r) => setTimeout(r, 50))
     t.match(await mails(), [{}, { text: /203\.0\.113\.77/ }])

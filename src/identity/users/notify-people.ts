@@ -1,0 +1,29 @@
+import type { Sealer } from '../../platform/crypto/seal.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
+import { type NewMail, sendMail } from '../../platform/mail/send-mail.ts'
+import type { NoticeName } from '../../platform/mail/templates.ts'
+import { listMailboxes } from './address-store.ts'
+
+type Notice<Name extends NoticeName> = Omit<NewMail<Name>, 'to'>
+
+/**
+ * Mails people about what happened, each at the mailbox that their codes go to. A mailbox that nobody proved gets
+ * nothing: its reader could be a stranger. The notices are sent after the commit; the worker limits how many.
+ */
+export async function notifyPeople<Name extends NoticeName>(
+  tx: Tx,
+  sealer: Sealer,
+  userIds: readonly string[],
+  notice: Notice<Name>,
+): Promise<void> {
+  for (const { address: to, proven } of await listMailboxes(tx, userIds, notice.at))
+    if (proven) await sendMail(tx, sealer, { ...notice, to })
+}
+
+/** {@link notifyPeople} for one person. */
+export const notifyPerson = <Name extends NoticeName>(
+  tx: Tx,
+  sealer: Sealer,
+  userId: string,
+  notice: Notice<Name>,
+): Promise<void> => notifyPeople(tx, sealer, [userId], notice)
