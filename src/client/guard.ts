@@ -25,15 +25,20 @@ export type Guard = (
   accessOf?: (caller: AccessClaims) => Access | undefined | Promise<Access | undefined>,
 ) => Promise<{ caller: AccessClaims } | { refusal: Refusal }>
 
-/** Makes a guard, for one of the middlewares. `deadlineMs`: how long a decision may take, 1,000 if absent. */
+/**
+ * Makes a guard, for one of the middlewares. `deadlineMs`: how long a decision may take, 1,000 if absent. It refuses a
+ * token with `act`, of a member who acts as another one, unless `allowImpersonation` is true.
+ */
 export function createGuard({
   client,
   verify,
   deadlineMs = 1_000,
+  allowImpersonation = false,
 }: {
   client: Client
   verify: VerifyToken
   deadlineMs?: number
+  allowImpersonation?: boolean
 }): Guard {
   return async (authorization, accessOf) => {
     const [, token] = /^bearer +([\w.~+/=-]+)$/i.exec(authorization?.trim() ?? '') ?? []
@@ -45,6 +50,7 @@ export function createGuard({
       return { refusal: refusalOf(503, 'unavailable', 'Your token could not be checked. Try again.') }
 
     const known = caller as AccessClaims
+    if (known.act && !allowImpersonation) return { refusal: impersonated() }
     const access = await accessOf?.(known)
     if (!access) return { caller: known }
     const question = {
@@ -62,6 +68,13 @@ export function createGuard({
 
 const notAuthenticated = (detail: string, challenge = '') =>
   refusalOf(401, 'not_authenticated', detail, { 'www-authenticate': `Bearer${challenge}` })
+
+const impersonated = () =>
+  refusalOf(
+    403,
+    'impersonation_not_allowed',
+    'This application does not accept the token of a member who acts as another one.',
+  )
 
 const titles = { 401: 'Not authenticated', 403: 'Forbidden', 503: 'Unavailable' }
 

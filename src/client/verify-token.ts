@@ -9,7 +9,8 @@ export interface AccessClaims extends JWTPayload {
   /** Id of the session. */
   sid: string
   tenant_id: string
-  email: string
+  /** Absent if another member acts as this person. */
+  email?: string
   /** Names of the roles in the tenant, when the token was issued. */
   roles: string[]
   acr: 'aal1' | 'aal2'

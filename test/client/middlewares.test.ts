@@ -18,6 +18,7 @@ import { koaGuard } from '../../src/client/koa.ts'
 import { nextGuard } from '../../src/client/next.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { startService } from '../helpers/service.ts'
+import { codeAt, enrol } from '../identity/otp/authenticator.ts'
 
 const service = await startService(t, { workers: false })
 service.advance(Date.now() - service.now()) // jose uses the clock of the machine
@@ -116,3 +117,22 @@ for (const [name, start] of Object.entries(frameworks))
     const isolated = await start(t, cut)
     t.equal((await get('/me', `Bearer ${ada.access}`, isolated)).status, 503)
   })
+
+t.test('a token of a member who acts as another is refused, unless the guard allows it', async (t) => {
+  const { secret } = await enrol(service, ada)
+  await ada.post('/api/v1/auth/otp/verify/', { code: codeAt(secret, service.now(), 1) })
+  const { results } = (await ada.get(`/api/v1/tenants/${ada.tenantId}/members/?user_id=${member.id}`)).body
+  const path = `/api/v1/tenants/${ada.tenantId}/members/${results[0].id}/impersonate/`
+  const { status, body } = await ada.post(path, { reason: 'Ticket 4711: the list is empty' })
+  t.equal(status, 200)
+  const refused = await guard(`Bearer ${body.access}`)
+  t.match(refused, { refusal: { status: 403, body: /impersonation_not_allowed/ } })
+  const allowImpersonation = createGuard({
+    client: createClient({ url }),
+    verify: tokenVerifier({ url, issuer }),
+    allowImpersonation: true,
+  })
+  t.match(await allowImpersonation(`Bearer ${body.access}`), {
+    caller: { sub: member.id, act: { sub: ada.id }, email: undefined },
+  })
+})

@@ -4,20 +4,20 @@ import type { Tx } from '../../platform/db/transaction.ts'
 import { invalidState, notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { signature } from '../../platform/mail/free-text.ts'
-import { sendMail } from '../../platform/mail/send-mail.ts'
 import type { MemberRow } from '../../tenancy/members/store.ts'
 import { holderOf } from '../../tenancy/roles/grantable-roles.ts'
 import { findTenant } from '../../tenancy/tenants/store.ts'
 import type { AuthContextRow } from '../sessions/context-store.ts'
 import { assertPossibleSecondFactor } from '../sessions/fresh-authentication.ts'
 import { type Impersonation, issueImpersonation } from '../sessions/issue-tokens.ts'
+import { notifyPerson } from '../users/notify-people.ts'
 import { assertCanImpersonate, impersonationRefused } from './check-impersonation.ts'
-import { findMemberContext } from './store.ts'
+import { findMemberContext, hasTakenPart } from './store.ts'
 
 /**
  * Lets the caller act as a member for 15 minutes, records it and mails the member. Throws 401 unless the session showed
  * a second factor in the last 10 minutes, where the installation has one; 403 for an owner, a service account, oneself,
- * or a member with a permission that the caller lacks; 409 for a suspended member.
+ * a member with a permission that the caller lacks, or one who was added by their id and never entered the tenant; 409 for a suspended member.
  */
 export async function impersonate(
   tx: Tx,
@@ -38,6 +38,8 @@ export async function impersonate(
   assertCanImpersonate(holderOf(caller), { systemRoles, permissions })
   if (person.membership_status !== 'active' || !person.is_active)
     throw invalidState('This member is suspended, so you cannot act as them.', 'suspended')
+  if (!(await hasTakenPart(tx, { userId, tenantId })))
+    throw impersonationRefused('This member has never entered this tenant, so you cannot act as them yet.')
 
   await recordChange(tx, caller, at, {
     event: 'tenant.member_impersonated',
@@ -46,21 +48,20 @@ export async function impersonate(
     target: { type: 'member', id },
     changes: { reason: { before: null, after: reason } },
   })
-  await notifyMember(tx, deps, caller, person, { reason, at })
-  return issueImpersonation(deps, caller, { userId, email: person.email, roles: person.roles }, at)
+  await notifyMember(tx, deps, caller, userId, { person, reason, at })
+  return issueImpersonation(deps, caller, { userId, roles: person.roles }, at)
 }
 
 async function notifyMember(
   tx: Tx,
   { sealer }: Deps,
-  { tenantId, auth, userId, requestInfo }: Caller,
-  person: AuthContextRow,
-  { reason, at }: { reason: string; at: number },
+  { tenantId, auth, userId: actorId, requestInfo }: Caller,
+  userId: string,
+  { person, reason, at }: { person: AuthContextRow; reason: string; at: number },
 ): Promise<void> {
-  const tenant = await findTenant(tx, tenantId, userId)
-  await sendMail(tx, sealer, {
+  const tenant = await findTenant(tx, tenantId, actorId)
+  await notifyPerson(tx, sealer, userId, {
     tenantId,
-    to: person.email,
     template: 'impersonated',
     variables: {
       firstName: person.first_name,

@@ -1,5 +1,5 @@
 import type { Read } from '../../platform/db/read.ts'
-import { sql } from '../../platform/db/transaction.ts'
+import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { type AuthContextRow, authContextWith } from '../sessions/context-store.ts'
 
 /** The context of a member who has no session, because another member acts as them. */
@@ -11,4 +11,18 @@ export function findMemberContext(
     select 'aal1' as acr, '{}'::text[] as amr, 'epoch'::timestamptz as auth_time,
            null::timestamptz as second_factor_at, null::timestamptz as begun_at, false as over`
   return authContextWith(read, member, none)
+}
+
+/**
+ * Whether a member has entered the tenant or came by an invitation. Others were added by their id, and may not know of it.
+ */
+export function hasTakenPart(
+  tx: Tx,
+  { userId, tenantId }: { userId: string; tenantId: string },
+): Promise<boolean> {
+  return tx.exists(sql.unsafe`
+    select 1 from memberships m where m.tenant_id = ${tenantId} and m.user_id = ${userId}
+      and (m.last_entered_at is not null
+           or exists (select 1 from invitations i
+                      where i.tenant_id = ${tenantId} and i.accepted_by = m.user_id and i.accepted_at >= m.joined_at))`)
 }

@@ -197,7 +197,7 @@ const impersonationSeconds = 900
 export async function issueImpersonation(
   { signer }: Pick<IssueDeps, 'signer'>,
   { userId: actorId, sessionId, familyId, tenantId, auth: { session } }: Caller,
-  member: { userId: string; email: string; roles: readonly string[] },
+  member: { userId: string; roles: readonly string[] },
   now: number,
 ): Promise<Impersonation> {
   const access = await signer.sign('access', {
@@ -205,7 +205,6 @@ export async function issueImpersonation(
     sid: sessionId,
     tenant_id: tenantId,
     user_id: member.userId,
-    email: member.email,
     roles: member.roles,
     ...(familyId !== null && { fid: familyId }),
     jti: timeOrderedId(now),

@@ -26,7 +26,8 @@ export const claimsSchema = {
     user_id: uuid,
     /** The refresh family that it was issued with; absent in tokens of release 0.1. */
     fid: uuid.optional(),
-    email: z.string(),
+    /** Absent if another member acts as the person: an application could take the address for a proof. */
+    email: z.string().optional(),
     roles: z.array(z.string()).readonly(),
     auth_time: seconds,
     acr: z.enum(['aal1', 'aal2']),

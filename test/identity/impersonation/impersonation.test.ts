@@ -2,7 +2,8 @@ import t from 'tap'
 import { listRoutes } from '../../../src/app.ts'
 import { actions } from '../../../src/policy-engine/catalogue/actions.ts'
 import { colleague } from '../../helpers/colleague.ts'
-import { type Answer, type Client, claimsOf } from '../../helpers/service.ts'
+import { proveAddress } from '../../helpers/prove-address.ts'
+import { type Answer, type Client, claimsOf, tokenIn } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
 import { codeAt, enrol } from '../otp/authenticator.ts'
 
@@ -58,11 +59,12 @@ async function team(permissions: string[] = []) {
 
 t.test('an owner acts as a member, and every trace names both', async (t) => {
   const { owner, member } = await team()
+  await proveAddress(service, member)
   const { status, body, headers } = await start(owner, owner, member)
   t.match({ status, body }, { status: 200, body: { expires_in: 900 } })
   t.equal(headers.get('cache-control'), 'no-store')
   const claims = claimsOf(body.access)
-  t.match(claims, { sub: member.id, email: member.email, roles: ['member'], act: { sub: owner.id } })
+  t.match(claims, { sub: member.id, email: undefined, roles: ['member'], act: { sub: owner.id } })
   t.equal(claims.exp - claims.iat, 900)
   t.equal(claims.fid, claimsOf(owner.access).fid)
   const mail = await service.mailTo(member.email, 'acted as you')
@@ -309,4 +311,34 @@ t.test('it ends with each thing that it rests on, at the next request', async (t
     await end(people)
     t.match(await as.get(path), answer, name)
   }
+})
+
+t.test(
+  'a member who never entered the tenant cannot be acted as, unless they accepted an invitation',
+  async (t) => {
+    const owner = await service.signUp()
+    await stepUp(owner)
+    const added = await service.signUp()
+    await owner.post(`${office(owner)}/members/`, { user_id: added.id })
+    t.match(await start(owner, owner, added), refused)
+    await added.switchTo(owner.tenantId)
+    t.equal((await start(owner, owner, added)).status, 200)
+
+    const invited = await service.signUp()
+    t.equal((await owner.post(`${office(owner)}/invitations/`, { email: invited.email })).status, 201)
+    const token = tokenIn(await service.mailTo(invited.email, 'invited'))
+    t.equal((await invited.post('/api/v1/invitations/accept/', { token })).status, 200)
+    t.equal((await start(owner, owner, invited)).status, 200)
+    await owner.delete(`${office(owner)}/members/${await idOf(owner, invited)}/`)
+    service.advance(1_000)
+    await owner.post(`${office(owner)}/members/`, { user_id: invited.id })
+    t.match(await start(owner, owner, invited), refused, 'an invitation to an earlier membership')
+  },
+)
+
+t.test('the mail repeats no more than 100 characters of the reason', async (t) => {
+  const { owner, member } = await team()
+  await proveAddress(service, member)
+  t.equal((await start(owner, owner, member, 'x'.repeat(500))).status, 200)
+  t.match((await service.mailTo(member.email, 'acted as you')).text, `“${'x'.repeat(99)}…”`)
 })
