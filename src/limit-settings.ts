@@ -21,7 +21,21 @@ export const limitSettings = {
     3,
     'Mails a minute to one address, for each purpose (reset, code, verification, …)',
   ),
-  RATE_LIMIT_MAIL_PER_HOUR: setting(count, 10, 'Mails an hour to one address, for each purpose'),
+  RATE_LIMIT_MAIL_PER_HOUR: setting(
+    count,
+    10,
+    'Mails an hour to one address, for each purpose; invitations: from one tenant, person or address of callers',
+  ),
+  RATE_LIMIT_ANONYMOUS_MAIL_PER_ADDRESS: setting(
+    count,
+    60,
+    'Resets and links to log in that one address of callers can ask for an hour, for all accounts together',
+  ),
+  RATE_LIMIT_INVITATION_MAIL_PER_HOUR: setting(
+    count,
+    50,
+    'Invitations and additions to a tenant an hour that are mailed to one address, by all tenants together',
+  ),
   RATE_LIMIT_STRANGERS_PER_PERSON: setting(
     wholeNumber(1, 10_000),
     50,

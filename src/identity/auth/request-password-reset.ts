@@ -4,7 +4,7 @@ import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { makeLink } from '../../platform/links/one-time-link.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { findFirstTenantOf } from '../../tenancy/tenants/store.ts'
-import { mailUses } from '../rate-limits/limits.ts'
+import { anonymousMailUses } from '../rate-limits/limits.ts'
 import { padDuration } from '../rate-limits/pad-duration.ts'
 import { findCredentials } from '../users/store.ts'
 import { createOwnTenantOnceADay, type Person } from './create-own-tenant.ts'
@@ -21,7 +21,7 @@ export async function requestPasswordReset(
   requestInfo: RequestInfo,
   email: string,
 ): Promise<{ message: typeof resetSent }> {
-  await deps.limiters.take(mailUses('reset', email))
+  await deps.limiters.take(anonymousMailUses('reset', email, requestInfo.ip))
   await padDuration(answerMs, () => mailResetLink(deps, requestInfo, email))
   return { message: resetSent }
 }

@@ -4,7 +4,8 @@ import { appendAudit } from '../../platform/audit/append-audit.ts'
 import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
-import { deadLink, findLink, type PresentedLink, spendLink } from '../../platform/links/one-time-link.ts'
+import { markTokenUsed } from '../../platform/links/link-store.ts'
+import { deadLink, findLink, type PresentedLink } from '../../platform/links/one-time-link.ts'
 import { createFreshTenant } from '../auth/create-own-tenant.ts'
 import { finishPasswordChange } from '../auth/finish-password-change.ts'
 import { recordLoginFailed } from '../auth/record-login-failed.ts'
@@ -85,7 +86,8 @@ async function useLink(
 ): Promise<{ isFirst: boolean } | null> {
   const { userId, tenantId, email, at } = link
   const locked = await lockUser(tx, userId)
-  await spendLink(tx, link)
+  // Only this one: the other links can be those that the person waits for.
+  if (!(await markTokenUsed(tx, link.id, at))) throw deadLink()
   if (locked?.email !== email) throw deadLink()
   if (!right) {
     await recordLoginFailed(tx, { userId, requestId: requestInfo.requestId, at })

@@ -2,16 +2,16 @@ import { randomBytes } from 'node:crypto'
 import type { Deps } from '../../deps.ts'
 import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
-import { endTokensOf } from '../../platform/links/link-store.ts'
+import { endOldTokens } from '../../platform/links/link-store.ts'
 import { linkUrl } from '../../platform/links/mailed-links.ts'
 import { makeLinkToken } from '../../platform/links/one-time-link.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { findFirstTenantOf } from '../../tenancy/tenants/store.ts'
 import { createOwnTenantOnceADay, type Person } from '../auth/create-own-tenant.ts'
 import { channelDisabled } from '../otp/channels.ts'
-import { mailUses } from '../rate-limits/limits.ts'
+import { anonymousMailUses } from '../rate-limits/limits.ts'
 import { padDuration } from '../rate-limits/pad-duration.ts'
-import { findCredentials } from '../users/store.ts'
+import { findCredentials, lockUser } from '../users/store.ts'
 
 /** The answer, the same for every address. */
 export const magicLinkSent = 'If this address has an account, a link to log in was sent'
@@ -19,6 +19,9 @@ export const magicLinkSent = 'If this address has an account, a link to log in w
 // Much longer than the work takes, so that the time does not show whether there is an account.
 const answerMs = 200
 const minutes = 15
+
+/** A stranger who asks for links must not end the one that the person is about to open. */
+const maxLive = 3
 
 /** Throws 403 `channel_disabled` unless the settings switch links to log in on. */
 export function assertMagicLinksOn({ config }: Pick<Deps, 'config'>): void {
@@ -35,8 +38,8 @@ interface Asked {
 }
 
 /**
- * Mails a link to log in, if the address has an active account, and ends those mailed before; if not, the same answer
- * and time. Returns the nonce that the link works with. 403 `channel_disabled`, 429 `throttled`.
+ * Mails a link to log in, if the address has an active account, and ends those mailed before except the newest two; if
+ * not, the same answer and time. Returns the nonce that the link works with. 403 `channel_disabled`, 429 `throttled`.
  */
 export async function requestMagicLink(
   deps: Deps,
@@ -44,7 +47,7 @@ export async function requestMagicLink(
   asked: Asked,
 ): Promise<{ message: typeof magicLinkSent; nonce: string }> {
   assertMagicLinksOn(deps)
-  await deps.limiters.take(mailUses('magic-link', asked.email))
+  await deps.limiters.take(anonymousMailUses('magic-link', asked.email, requestInfo.ip))
   const token = await padDuration(answerMs, () => mailMagicLink(deps, requestInfo, asked))
   const nonce = token === null ? randomBytes(32) : noncesOf(deps, token)[0]!
   return { message: magicLinkSent, nonce: nonce.toString('base64url') }
@@ -78,7 +81,8 @@ async function sendLink(
 ): Promise<string> {
   const at = deps.clock()
   const purpose = 'magic_link'
-  await endTokensOf(tx, { userId, purposes: [purpose], at })
+  await lockUser(tx, userId) // links that are asked for at the same time count each other
+  await endOldTokens(tx, { userId, purpose, kept: maxLive - 1, at })
   const target = asked === undefined ? {} : { targetId: asked }
   const lifeMs = minutes * 60_000
   const token = await makeLinkToken(tx, { purpose, userId, tenantId, email, ...target, at, lifeMs })

@@ -10,7 +10,7 @@ import {
 import type { Config } from '../../config.ts'
 import type { Databases } from '../../platform/db/transaction.ts'
 import { countStranger, type Sender } from './count-stranger.ts'
-import { type Limit, type LimitName, limitsOf, mailUses, throttled, type Use } from './limits.ts'
+import { invitationUses, type Limit, type LimitName, limitsOf, throttled, type Use } from './limits.ts'
 import { rateLimitClient } from './store.ts'
 
 /** The limits that RATE_LIMIT_ENABLED switches on. Windows are fixed and follow the wall clock, not `deps.clock`. */
@@ -71,7 +71,7 @@ export async function openLimiters(
     giveBack,
     stranger,
     async mailing(sender, email, work) {
-      const uses = mailUses('invitation', email)
+      const uses = invitationUses(sender, email)
       await take(uses)
       try {
         await stranger(sender, email)

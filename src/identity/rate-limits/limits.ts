@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto'
 import type { Config } from '../../config.ts'
 import { ApiError } from '../../platform/errors.ts'
+import type { MailPurpose } from '../../platform/mail/template.ts'
 import { addressKey } from './address-key.ts'
+import type { Sender } from './count-stranger.ts'
 
 /** At most `points` uses of one key in a window of `seconds`. */
 export interface Limit {
@@ -15,6 +17,8 @@ export type LimitName =
   | 'sign-in'
   | 'mail-minute'
   | 'mail-hour'
+  | 'mail-address'
+  | 'invitation-total'
   | 'register'
   | 'refresh'
   | 'passkey-challenge'
@@ -27,6 +31,8 @@ export const limitsOf = (config: Config): Record<LimitName, Limit> => ({
   'sign-in': { points: config.RATE_LIMIT_SIGN_INS_PER_ACCOUNT, seconds: 60 },
   'mail-minute': { points: config.RATE_LIMIT_MAIL_PER_MINUTE, seconds: 60 },
   'mail-hour': { points: config.RATE_LIMIT_MAIL_PER_HOUR, seconds: 3_600 },
+  'mail-address': { points: config.RATE_LIMIT_ANONYMOUS_MAIL_PER_ADDRESS, seconds: 3_600 },
+  'invitation-total': { points: config.RATE_LIMIT_INVITATION_MAIL_PER_HOUR, seconds: 3_600 },
   register: { points: config.RATE_LIMIT_REGISTER_PER_HOUR, seconds: 3_600 },
   refresh: { points: config.RATE_LIMIT_REFRESH_PER_SESSION, seconds: 60 },
   'key-revoke': { points: config.RATE_LIMIT_KEY_REVOKE_PER_ADDRESS, seconds: 60 },
@@ -54,17 +60,34 @@ export const signInUses = (email: string): Use[] => [
 ]
 
 /**
- * The purpose of a mail. Each purpose has its own windows per address: strangers can request resets, and that must not
- * use up the codes and links that the owner needs to sign in.
+ * A requested mail to a normalised address, with or without an account. Each purpose has its own windows per address:
+ * strangers can request resets, and that must not use up the codes and links that the owner needs to sign in.
  */
-type MailPurpose = 'reset' | 'magic-link' | 'code' | 'verification' | 'address-change' | 'invitation'
+export const mailUses = (purpose: Exclude<MailPurpose, 'invitation'>, email: string): Use[] =>
+  windowsOf(`${purpose}:${accountKey(email).toString('hex')}`)
 
-/** A requested mail to a normalised address, with or without an account. */
-export const mailUses = (purpose: MailPurpose, email: string): Use[] => {
-  const key = `${purpose}:${accountKey(email).toString('hex')}`
+const windowsOf = (key: string): Use[] => [
+  { limit: 'mail-minute', key },
+  { limit: 'mail-hour', key },
+]
+
+/** The same, asked for by a caller without an account. The limit of the caller's address refuses first. */
+export const anonymousMailUses = (purpose: 'reset' | 'magic-link', email: string, ip: string): Use[] => [
+  { limit: 'mail-address', key: addressKey(ip) },
+  ...mailUses(purpose, email),
+]
+
+/**
+ * A mail to an address that asked for none. Each tenant has its own windows per address. No person and no caller's
+ * address has more than one tenant has, so a stranger cannot use up the total of the address.
+ */
+export const invitationUses = ({ tenantId, userId, requestInfo }: Sender, email: string): Use[] => {
+  const recipient = accountKey(email).toString('hex')
   return [
-    { limit: 'mail-minute', key },
-    { limit: 'mail-hour', key },
+    ...windowsOf(`invitation:${tenantId}:${recipient}`),
+    { limit: 'mail-hour', key: `invitation:${userId}:${recipient}` },
+    { limit: 'mail-hour', key: `invitation:${addressKey(requestInfo.ip)}:${recipient}` },
+    { limit: 'invitation-total', key: recipient },
   ]
 }
 

@@ -86,6 +86,18 @@ export async function endTokensOf(
     where user_id = ${tokens.userId} and purpose = any(${sql.array(tokens.purposes, 'text')}) and used_at is null`)
 }
 
+/** Ends a user's unused tokens of a purpose, except the newest `kept` that are valid at `at`. As the system role. */
+export async function endOldTokens(
+  tx: Tx,
+  { userId, purpose, kept, at }: { userId: string; purpose: LinkPurpose; kept: number; at: number },
+): Promise<void> {
+  tx.later(sql.unsafe`
+    update link_tokens set used_at = ${moment(at)}
+    where id in (select id from link_tokens
+                 where user_id = ${userId} and purpose = ${purpose} and used_at is null and expires_at > ${moment(at)}
+                 order by created_at desc, id desc offset ${kept})`)
+}
+
 /** Links that open an account: they end with its sessions. */
 export const accountLinks: readonly LinkPurpose[] = ['password_reset', 'magic_link']
 

@@ -20,7 +20,7 @@ t.test('on Postgres', async (t) => {
     RATE_LIMIT_PASSKEY_PER_ADDRESS: '2',
     RATE_LIMIT_SIGN_INS_PER_ACCOUNT: '100',
   }
-  const service = await startService(t, { env: { ...env, ...few } })
+  const service = await startService(t, { env: { ...env, ...few, MAGIC_LINK_ENABLED: 'true' } })
   const login = loginOf(service)
 
   t.test('failed logins are limited by account and address, and by address', (t) => limitsLogins(t, service))
@@ -108,6 +108,23 @@ t.test('on Postgres', async (t) => {
     for (let n = 0; n < 3; n++) t.equal((await reset('nobody.knows@example.com')).status, 200)
     const unknown = await reset('nobody.knows@example.com')
     t.same({ ...unknown.body, instance: '', detail: '' }, { ...known.body, instance: '', detail: '' })
+  })
+
+  t.test('one address of callers can ask for 60 mails an hour without an account', async (t) => {
+    await forget(service)
+    const ask = (path: string, n: number, ip: string) =>
+      service.call('POST', `/api/v1/auth/${path}/`, {
+        body: { email: `person.${n}@example.com` },
+        headers: { 'x-forwarded-for': ip },
+      })
+    for (let n = 0; n < 60; n++)
+      t.equal((await ask(n % 2 ? 'password/reset' : 'magic-link', n, '203.0.113.60')).status, 200)
+    for (const path of ['password/reset', 'magic-link']) {
+      const refused = await ask(path, 60, '203.0.113.60')
+      t.match(refused, throttled, path)
+      t.equal(refused.headers.get('ratelimit-policy'), '"mail-address";q=60;w=3600')
+    }
+    t.equal((await ask('password/reset', 60, '203.0.113.61')).status, 200, 'it counts for no target')
   })
 
   t.test('each purpose has its own limit: resets by strangers do not use up codes and links', async (t) => {
