@@ -1,6 +1,6 @@
 import { countedTables } from '../../src/platform/db/count-rows.ts'
 import { withClient } from '../helpers/query.ts'
-import type { Answer, Client, Service } from '../helpers/service.ts'
+import { type Answer, type Client, type Service, tokenIn } from '../helpers/service.ts'
 
 /** A member of a tenant, logged in to it. */
 export interface Staff extends Client {
@@ -25,6 +25,12 @@ export async function expect(status: number, answer: Promise<Answer>) {
   const { status: found, body } = await answer
   if (found !== status) throw new Error(`Expected ${status}, got ${found} ${JSON.stringify(body)}`)
   return body
+}
+
+/** Verifies a person's address by the link of the mail to it. */
+export async function confirmAddress(service: Service, { email }: { email: string }): Promise<void> {
+  const token = tokenIn(await service.mailTo(email, 'Confirm'))
+  await expect(200, service.call('POST', '/api/v1/auth/email/verify/confirm/', { body: { token } }))
 }
 
 /** Creates a tenant in addition to the owner's personal one. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isProven } from '../../identity/users/proven-address-store.ts'
+import { isProven } from '../../platform/db/proven-address.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { permissionRow } from '../../platform/db/row-schemas.ts'
 import { sql } from '../../platform/db/transaction.ts'

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { parameterized, secondsOf } from '../../platform/db/parameterized.ts'
+import { isProven } from '../../platform/db/proven-address.ts'
 import { idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import {
@@ -13,7 +14,6 @@ import {
   recordPasskeyShown,
   type Young,
 } from '../passkeys/factor-store.ts'
-import { isProven } from '../users/proven-address-store.ts'
 import { deviceTypes } from './channels.ts'
 
 const couldRow = z.object({ could: z.boolean() })

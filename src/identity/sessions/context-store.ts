@@ -1,11 +1,11 @@
 import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
 import { parameterized, secondsOf } from '../../platform/db/parameterized.ts'
+import { isProven } from '../../platform/db/proven-address.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { sql } from '../../platform/db/transaction.ts'
 import { nilUuid } from '../../platform/uuid.ts'
 import { systemRoles } from '../../policy-engine/catalogue/actions.ts'
-import { isProven } from '../users/proven-address-store.ts'
 import { acr } from './store.ts'
 
 const moment = (ms: number) => sql.timestamp(new Date(ms))

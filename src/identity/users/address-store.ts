@@ -1,11 +1,12 @@
 import { z } from 'zod'
 import { lockOnCluster, rowLock } from '../../platform/db/cluster-locks.ts'
 import { uniqueViolation } from '../../platform/db/database-errors.ts'
+import { isProven } from '../../platform/db/proven-address.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { sql, sqlState, type Tx } from '../../platform/db/transaction.ts'
 import { unavailable } from '../../platform/errors.ts'
 import { makeEmailDevice } from '../otp/email-device-store.ts'
-import { isProven, rememberFormerAddress } from './proven-address-store.ts'
+import { rememberFormerAddress } from './proven-address-store.ts'
 
 const addressSinceRow = z.object({ address_since: z.number() })
 

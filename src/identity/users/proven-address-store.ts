@@ -1,20 +1,18 @@
 import { z } from 'zod'
 import { lockOnCluster, rowLock } from '../../platform/db/cluster-locks.ts'
+import { isProven } from '../../platform/db/proven-address.ts'
 import { idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { makeEmailDevice } from '../otp/email-device-store.ts'
 
 // An address is *proven* by an account if a reader of its mailbox said that it is theirs: by a link or a code from a mail
 // to it, or by an invitation. Accounts can claim addresses that are not theirs. So decisions, notices, mails to strangers
-// and erasures use an address only if it is proven. This file is the only one that knows how that is stored. Outside of
-// SQL it is `emailVerified` of the caller. Times are in ms since 1970.
+// and erasures use an address only if it is proven: `isProven` in statements, `emailVerified` of the caller, and for erasures
+// `listProvenAddresses`. Times are in ms since 1970.
 
 const moment = (ms: number) => sql.timestamp(new Date(ms))
 
 const emailRow = z.object({ email: z.string() })
-
-/** Whether the address that the person `u` has at present is proven. `u` is `users`; null if there is no person. */
-export const isProven = sql.fragment`(u.email_verified_at is not null)`
 
 /**
  * Marks an address as proven, for a person who is logged in, who registers, or who confirms that it is theirs; false if it

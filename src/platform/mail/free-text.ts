@@ -24,10 +24,18 @@ export const message = freeTextOf(longestMessage)
 /** The reason that a person gives for what they do, in the mail to the person to whom they do it. */
 export const reason = freeTextOf(100)
 
-/** How a mail names who acted: a person by their name, when they gave one, and address; a service account by its name. */
-export function signature(person: { firstName: string; lastName: string; email: string }): string {
-  const { firstName, lastName, email } = person
-  const names = freeText(`${firstName} ${lastName}`, 64)
-  if (email === '') return names
+/**
+ * How a mail names who acted: a person by their name, when they gave one, and proven address; a service account by its
+ * name. A name never shows an address: it could be another person's.
+ */
+export function signature(person: {
+  firstName: string
+  lastName: string
+  email: string
+  emailVerified: boolean
+}): string {
+  const { firstName, lastName, email, emailVerified } = person
+  const names = freeText(oneLine(`${firstName} ${lastName}`).replace(/\S*@\S*/g, ''), 64)
+  if (!emailVerified) return names || 'A person without a verified address'
   return names ? `${names} (${email})` : email
 }

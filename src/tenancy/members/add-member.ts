@@ -11,7 +11,7 @@ import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { requireDepartment } from '../departments/create-department.ts'
 import { assertGrantable, assertMayDescribe, holderOf } from '../roles/grantable-roles.ts'
 import { lockRolesNamed, type RoleRow, roleNameKey } from '../roles/store.ts'
-import { assertDomainAllowed } from '../tenants/email-domains.ts'
+import { assertProvenDomain } from '../tenants/email-domains.ts'
 import { findTenant } from '../tenants/store.ts'
 import { checkAttributes } from './check-attributes.ts'
 import { auditedMember, type NewMember } from './member-schemas.ts'
@@ -42,7 +42,7 @@ export async function addMember(
   if (managerId !== null) await requireManager(tx, tenantId, managerId, user.id)
   const tenant = await findTenant(tx, tenantId, userId)
   if (!tenant) throw notFound()
-  assertDomainAllowed(tenant.settings.allowed_email_domains, user.email, 'user_id')
+  assertProvenDomain(tenant.settings.allowed_email_domains, user)
   const roleIds = roles.map((role) => role.id)
   const { attributes } = body
   if (attributes) await checkAttributes(tx, tenantId, attributes)

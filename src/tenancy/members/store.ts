@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { lockOnCluster } from '../../platform/db/cluster-locks.ts'
 import { addToCount, deleteCounted } from '../../platform/db/count-rows.ts'
 import { forgetMember } from '../../platform/db/member-references.ts'
+import { isProven } from '../../platform/db/proven-address.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { idRow } from '../../platform/db/row-schemas.ts'
 import { listsOfValues } from '../../platform/db/rows.ts'
@@ -294,12 +295,19 @@ export async function copyProfile(
     where user_id = ${user.id}`)
 }
 
-const person = z.object({ id: z.uuid(), email: z.string(), firstName: z.string(), lastName: z.string() })
+const person = z.object({
+  id: z.uuid(),
+  email: z.string(),
+  emailVerified: z.boolean(),
+  firstName: z.string(),
+  lastName: z.string(),
+})
 
 /** An active person by id, or null. As the system role. */
 export function findPerson(tx: Tx, userId: string): Promise<z.infer<typeof person> | null> {
   return tx.maybeOne(sql.type(person)`
-    select id, email, first_name as "firstName", last_name as "lastName" from users where id = ${userId} and is_active`)
+    select u.id, u.email, ${isProven} as "emailVerified", u.first_name as "firstName", u.last_name as "lastName"
+    from users u where u.id = ${userId} and u.is_active`)
 }
 
 const membershipToEnd = z.object({

@@ -26,6 +26,20 @@ export function assertDomainAllowed(allowed: readonly string[], email: string, f
     )
 }
 
+/** The same for a person who is added by id: an address that they only claim is of no domain. On `user_id`. */
+export function assertProvenDomain(
+  allowed: readonly string[],
+  { email, emailVerified }: { email: string; emailVerified: boolean },
+): void {
+  assertDomainAllowed(allowed, email, 'user_id')
+  if (allowed.length > 0 && !emailVerified)
+    throw invalidField(
+      'user_id',
+      'This tenant accepts addresses of certain domains only, and this person has not verified theirs. Invite the address instead.',
+      'email_domain_not_allowed',
+    )
+}
+
 /**
  * Throws 400 `email_domain_not_allowed` on `email` when a tenant of the person allows the domain of the address
  * `before` but not that of `after`. A tenant that does not allow `before` either is no obstacle. As the system role.

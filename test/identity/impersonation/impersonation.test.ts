@@ -5,6 +5,7 @@ import { colleague } from '../../helpers/colleague.ts'
 import { proveAddress } from '../../helpers/prove-address.ts'
 import { type Answer, type Client, claimsOf, tokenIn } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
+import { confirmAddress } from '../../tenancy/staff.ts'
 import { codeAt, enrol } from '../otp/authenticator.ts'
 
 const service = await sharedService(t)
@@ -45,6 +46,7 @@ async function actAs(actor: Client, owner: Client, person: Client) {
 /** A tenant with an owner, a supporter who may act as others, and a member. */
 async function team(permissions: string[] = []) {
   const owner = await service.signUp()
+  await confirmAddress(service, owner)
   await stepUp(owner)
   const role = { name: 'Support', permissions: ['member:impersonate', ...permissions] }
   await owner.post(`${office(owner)}/roles/`, role)

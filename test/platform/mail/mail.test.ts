@@ -34,12 +34,15 @@ t.test('names of users cannot add markup or lines to a mail', async (t) => {
 
 t.test('texts of other users are cut, and are never in the subject', async (t) => {
   const long = 'x'.repeat(2_000)
-  const inviter = signature({ firstName: '', lastName: '', email: 'ann@example.com' })
+  const inviter = signature({ firstName: '', lastName: '', email: 'ann@example.com', emailVerified: true })
   const mail = writeLetter('invitation', { link, tenantName: `${long}\u202e`, inviter, message: long })
   t.equal(mail.subject, 'You are invited to an organisation')
   t.match(mail.text, `ann@example.com invites you to “${'x'.repeat(63)}…”.`)
   t.match(mail.text, `Their message: “${'x'.repeat(499)}…”`)
-  t.equal(signature({ firstName: 'Ann\n', lastName: 'Lee', email: 'a@b.test' }), 'Ann Lee (a@b.test)')
+  const ann = { firstName: 'Ann\n', lastName: 'Lee', email: 'a@b.test', emailVerified: true }
+  t.equal(signature(ann), 'Ann Lee (a@b.test)')
+  t.equal(signature({ ...ann, lastName: 'boss@corp.test' }), 'Ann (a@b.test)', 'a name shows no address')
+  t.equal(signature({ ...ann, emailVerified: false }), 'Ann Lee')
 })
 
 t.test('an unknown template, or variables of another one, are refused', async (t) => {

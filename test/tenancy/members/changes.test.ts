@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { type Client, tokenIn } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
-import { eventsOf, expect, foundFirm, look, wrongCounts } from '../staff.ts'
+import { confirmAddress, eventsOf, expect, foundFirm, look, wrongCounts } from '../staff.ts'
 
 const service = await sharedService(t)
 const begun = service.now()
@@ -168,6 +168,7 @@ t.test(
   'a person who was added without being asked reads who added them, and leaves with the link in the mail, once',
   async (t) => {
     const { owner, id } = await foundFirm(service)
+    await confirmAddress(service, owner)
     await expect(200, owner.patch('/api/v1/users/me/', { first_name: 'Ann', last_name: 'x'.repeat(100) }))
     const guest = await service.signUp()
     const add = (tenantId: string, roles: string[]) =>
@@ -209,6 +210,26 @@ t.test(
     const late = tokenIn(await service.mailTo(owner.email, 'Second'))
     service.advance(7 * 24 * 3_600_000)
     t.match(await leave(late), { status: 400, body: { code: 'token_expired' } })
+  },
+)
+
+t.test(
+  'a mail to a person outside names its sender without an address that the sender only claims',
+  async (t) => {
+    const { owner, path } = await foundFirm(service)
+    await expect(
+      200,
+      owner.patch('/api/v1/users/me/', { first_name: 'Boss', last_name: 'boss@corp.example' }),
+    )
+    const guest = await service.signUp()
+    const invited = `invited.${guest.email}`
+    await expect(201, owner.post(`${path}/members/`, { user_id: guest.id }))
+    await expect(201, owner.post(`${path}/invitations/`, { email: invited, roles: ['member'] }))
+    const added = await service.mailTo(guest.email, 'You were added')
+    t.match(added.text, 'Boss made you a member of “Firm”')
+    const invitation = await service.mailTo(invited, 'You are invited')
+    t.match(invitation.text, 'Boss invites you to “Firm”')
+    for (const { text } of [added, invitation]) t.notMatch(text, '@')
   },
 )
 
@@ -258,6 +279,12 @@ t.test(
       body: { errors: [{ field: 'user_id', code: 'email_domain_not_allowed' }] },
     })
     await expect(200, owner.put(`${path}/`, { settings: { allowed_email_domains: ['example.com'] } }))
+    t.match(
+      await add(),
+      { status: 400, body: { errors: [{ field: 'user_id', code: 'email_domain_not_allowed' }] } },
+      'an address that the person only claims is of no domain',
+    )
+    await confirmAddress(service, person)
     const { id: memberId } = await expect(201, add())
 
     const move = (email: string) => person.patch('/api/v1/users/me/', { email })
