@@ -43,11 +43,14 @@ export const unreachableEmail = (): string => `${randomUUID()}${unreachableDomai
 export const isUnreachable = (email: string): boolean => email.endsWith(unreachableDomain)
 
 /**
- * A regular expression, for JavaScript and Postgres, that finds an address as a whole in the text of a JSON value: not
- * `ada@example.com` in `nada@example.com`, which is another person's.
+ * What separates addresses in the text of a JSON value, for JavaScript and Postgres. The second form is for addresses with
+ * unusual characters, such as an apostrophe, which in other texts are around an address.
  */
-export function addressPattern(email: string): string {
-  const escaped = email.replace(/[^a-z0-9@-]/g, '\\$&')
-  const begins = '(?:(?<![A-Za-z0-9._+-])|(?<=\\\\[bfnrt]))' // "\n" in JSON is not the letter n
-  return `${begins}${escaped}(?![A-Za-z0-9-]|\\.[A-Za-z0-9])`
-}
+export const addressSeparators = [
+  /(?:\\[bfnrt]|[^A-Za-z0-9._+@-]|\.(?![A-Za-z0-9]))+/,
+  /(?:\\[bfnrt]|[^A-Za-z0-9.!#$%&'*+/=?^_`{|}~@-]|\.(?![A-Za-z0-9]))+/,
+]
+
+/** Whether the text of a JSON value has one of these addresses as a whole: not `a@b.cd` in `aa@b.cd`, another person's. */
+export const namesAddress = (text: string, emails: readonly string[]): boolean =>
+  addressSeparators.some((separator) => text.split(separator).some((word) => emails.includes(word)))

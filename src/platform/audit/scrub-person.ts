@@ -1,7 +1,7 @@
 import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
 import { sql, type Tx } from '../db/transaction.ts'
-import { addressPattern } from '../email-address.ts'
+import { addressSeparators } from '../email-address.ts'
 
 const endsRow = z.object({ ends: z.array(z.string()) })
 
@@ -77,7 +77,7 @@ export const scrubs: readonly Scrub[] = [
     table: 'approval_requests',
     key: ['id'],
     where: ({ userId, emails }) => sql.fragment`
-      (x.requester_id = ${userId} or x.context::text ~ any(${sql.array(emails.map(addressPattern), 'text')}))`,
+      (x.requester_id = ${userId} or ${namesOne(emails)})`,
     set: sql.fragment`requester_email = '', context = x.context || '{"body": null, "ip": ""}'`,
   },
   {
@@ -93,6 +93,15 @@ export const scrubs: readonly Scrub[] = [
     set: sql.fragment`invited_by_email = ''`,
   },
 ]
+
+/** As namesAddress (email-address.ts), of the context of an approval request. */
+function namesOne(emails: readonly string[]): FragmentSqlToken {
+  const words = addressSeparators.map(
+    ({ source }) =>
+      sql.fragment`regexp_split_to_array(x.context::text, ${source}) && ${sql.array(emails, 'text')}`,
+  )
+  return sql.fragment`(${sql.join(words, sql.fragment` or `)})`
+}
 
 /** The key of the last row of a page, as text. */
 export type PageEnd = readonly string[]

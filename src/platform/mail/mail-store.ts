@@ -5,7 +5,7 @@ import { deleteOld } from '../db/delete-old.ts'
 import { onNodesOf } from '../db/nodes.ts'
 import { countRow } from '../db/row-schemas.ts'
 import { sql, type Tx } from '../db/transaction.ts'
-import { addressPattern } from '../email-address.ts'
+import { namesAddress } from '../email-address.ts'
 import type { MessageKey } from '../jobs/queued-message.ts'
 import { type MailQueue, mailQueues } from '../jobs/queues.ts'
 import { earliestId } from '../outbox/time-ordered-id.ts'
@@ -117,10 +117,9 @@ export async function deleteMailsNaming(
   if (emails.length === 0) return
   const rows = await tx.any(sql.type(unsent)`
     select id, content_sealed from mails where tenant_id = ${tenantId} and content_sealed is not null`)
-  const named = new RegExp(emails.map(addressPattern).join('|'))
   const naming = rows.filter(({ id, content_sealed }) => {
     try {
-      return named.test(sealer.open('mail', content_sealed, id))
+      return namesAddress(sealer.open('mail', content_sealed, id), emails)
     } catch {
       return true // no key decrypts it, so it can never be sent
     }

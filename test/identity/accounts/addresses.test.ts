@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { normaliseEmail } from '../../../src/identity/person.ts'
+import { namesAddress } from '../../../src/platform/email-address.ts'
 import { cpuTime } from '../../helpers/cpu-time.ts'
 import { startService, tokenIn } from '../../helpers/service.ts'
 
@@ -62,6 +63,30 @@ t.test('an address has one form', async (t) => {
   for (const [text, email] of Object.entries(accepted)) t.equal(normaliseEmail(text), email, text)
   for (const email of Object.values(accepted))
     t.equal(normaliseEmail(email), email, 'the normal form stays the same')
+})
+
+t.test('an address is found in a text only as a whole', async (t) => {
+  const email = 'ada@example.com'
+  for (const text of [
+    email,
+    `"${email}"`,
+    `'${email}'`,
+    `?to=${email}&x=1`,
+    `Ask ${email}.`,
+    JSON.stringify(`Ask\n${email}\nsoon`),
+    `<${email}>`,
+  ])
+    t.ok(namesAddress(text, ['x@y.zz', email]), text)
+  for (const text of [
+    `n${email}`,
+    `x.${email}`,
+    `${email}.evil.example`,
+    `${email}m`,
+    `x-${email}`,
+    'example.com',
+  ])
+    t.notOk(namesAddress(text, ['x@y.zz', email]), text)
+  t.ok(namesAddress("Ask o'neil@example.com, please", ["o'neil@example.com"]))
 })
 
 t.test('a text that can be read in two ways is refused as an address', async (t) => {
