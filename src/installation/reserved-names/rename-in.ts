@@ -53,4 +53,6 @@ export function namesIn(document: unknown, resources: ReadonlySet<string>): stri
 
 /** The resources that a text of Rego names in quotes, alone or in an action. */
 export const quotedIn = (module: string, resources: Iterable<string>): string[] =>
-  [...resources].filter((resource) => new RegExp(`["\`]${resource}["\`:]`).test(module))
+  [...resources].filter((resource) =>
+    ['"', '`'].some((quote) => [quote, ':'].some((end) => module.includes(`${quote}${resource}${end}`))),
+  )

@@ -38,10 +38,8 @@ type Promised<T> = T | Promise<T>
 /** A resource as the functions of a route give it. The request supplies the missing members. */
 export type ResourceOf = Partial<Resource> & { type: string }
 
-/**
- * The tenant of a route. `token`: the token's. `path`: that of `:id`, decided by the caller's membership there.
- * `inside`: that of `:id`, which must be the token's (403 `tenant_mismatch` for its members, 404 for other callers).
- */
+// The tenant of a route. `token`: the token's. `path`: that of `:id`, decided by the caller's membership there.
+// `inside`: that of `:id`, which must be the token's (403 `tenant_mismatch` for its members, 404 for other callers).
 export type TenantScope = 'token' | 'path' | 'inside'
 
 interface Common<B extends ZodType, Q extends ZodObject, R extends ZodType> {

@@ -18,7 +18,10 @@ export const builtInAttributes: ReadonlyMap<string, BuiltIn> = new Map([
   ['subject.manager_id', entry('string', 'The user id of the manager')],
   ['subject.membership_status', entry('string', 'active or suspended')],
   ['subject.joined_at', entry('datetime', 'When the person joined the tenant')],
-  ['subject.acr', entry('string', 'aal1, or aal2 after a second factor in this session')],
+  [
+    'subject.acr',
+    entry('string', 'aal1, or aal2 after a second factor with these tokens (the chain, claim `fid`)'),
+  ],
   ['subject.auth_age', entry('integer', 'Seconds since the person signed in')],
   ['resource.type', entry('string', 'The type of the resource')],
   ['resource.id', entry('string', 'The id of the resource')],
