@@ -1,5 +1,14 @@
 # One image for all three commands: node src/entry.cjs api | worker | cli migrate.
-FROM node:24-slim AS build
+# Pin both images where you build: docs/how-to/run-in-production.md#the-image.
+ARG NODE_IMAGE=node:24-slim
+ARG GO_IMAGE=golang:1.26
+
+# The compiler of policies in Rego that tenants write, at the version of src/policy-toolchain/opa.ts. Go checks the sources
+# against its checksum database.
+FROM ${GO_IMAGE} AS opa
+RUN CGO_ENABLED=0 GOBIN=/usr/local/bin go install github.com/open-policy-agent/opa@v1.22.0
+
+FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # No script has to run: what is native among the dependencies comes prebuilt. Optional is what others could use: a compiler.
@@ -13,18 +22,12 @@ RUN ["node", "--input-type=module", "-e", "\
   const { openAccessEngine } = await import('/app/src/policy-engine/evaluate/engine.ts'); \
   await ensureBundle({ production: true, print: console.log }); \
   console.log('policies', (await openAccessEngine()).revision)"]
-# The compiler of policies in Rego that tenants write, at the version of src/policy-toolchain/opa.ts, with its checksum.
-RUN ["node", "--input-type=module", "-e", "\
-  const { copyFile, rm } = await import('node:fs/promises'); \
-  const { resolveOpa } = await import('/app/src/policy-toolchain/opa.ts'); \
-  await copyFile(await resolveOpa({ print: console.log }), '/usr/local/bin/opa'); \
-  await rm('/app/.cache', { recursive: true })"]
 
-FROM node:24-slim
+FROM ${NODE_IMAGE}
 # Metrics and health have a port of their own, which workers have, too: publish it to nobody but what watches them.
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 MANAGEMENT_PORT=9464
 WORKDIR /app
-COPY --from=build /usr/local/bin/opa /usr/local/bin/opa
+COPY --from=opa /usr/local/bin/opa /usr/local/bin/opa
 COPY --from=build /app ./
 RUN mkdir -p .cache/compiled && chown node .cache/compiled
 USER node

@@ -230,7 +230,11 @@ export const settings = {
   TRUSTED_PROXIES: setting(list, [], 'Addresses or CIDRs whose `X-Forwarded-For` is trusted', {
     shown: 'none',
   }),
-  OPA_PATH: setting(text, undefined, 'The pinned `opa`; when unset, it is searched for and downloaded'),
+  OPA_PATH: setting(
+    text,
+    undefined,
+    'The pinned `opa`; when unset, it is searched for, and built by Go if there is one',
+  ),
   POLICIES_DIR: setting(
     text,
     undefined,

@@ -1,6 +1,4 @@
 import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { chmod, mkdir, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -26,7 +24,8 @@ const cached = `${projectRoot}.cache/opa/${opaVersion}/opa${process.platform ===
 
 /**
  * The path of `opa` at the pinned version: `opaPath`, or else the first of: on PATH, in the project's cache, installed
- * into the cache by `go`, downloaded into the cache from the official release. Throws `OpaMissing`, which says what to do.
+ * into the cache by `go`, which checks what it builds against Go's checksum database. Throws `OpaMissing`, which says what
+ * to do. It downloads no program: a checksum from the same place would prove nothing.
  */
 export async function resolveOpa({ opaPath, install = true, print }: OpaOptions): Promise<string> {
   if (opaPath) {
@@ -34,10 +33,10 @@ export async function resolveOpa({ opaPath, install = true, print }: OpaOptions)
     throw new OpaMissing(`OPA_PATH names ${opaPath}, which is not opa ${opaVersion}`)
   }
   for (const candidate of ['opa', cached]) if (await isPinned(candidate)) return candidate
-  if (install && ((await goInstall(print)) || (await download(print)))) return cached
+  if (install && (await goInstall(print))) return cached
   throw new OpaMissing(
-    `Building the policies needs opa ${opaVersion}: put it on PATH or name it in OPA_PATH ` +
-      `(https://github.com/open-policy-agent/opa/releases/tag/v${opaVersion}), or install a current Go`,
+    `Building the policies needs opa ${opaVersion}: install a current Go, or put opa on PATH or name it in OPA_PATH ` +
+      `(https://github.com/open-policy-agent/opa/releases/tag/v${opaVersion})`,
   )
 }
 
@@ -87,42 +86,4 @@ async function goInstall(print: Print): Promise<boolean> {
   const { code, stderr } = await run('env', [`GOBIN=${dirname(cached)}`, 'go', 'install', target], 600_000)
   if (code !== 0) print(`go install failed: ${stderr.trim().split('\n').at(-1)}`)
   return code === 0 && isPinned(cached)
-}
-
-async function download(print: Print): Promise<boolean> {
-  const asset = releaseAsset()
-  print(`Downloading ${asset} of opa ${opaVersion}`)
-  const url = `https://github.com/open-policy-agent/opa/releases/download/v${opaVersion}/${asset}`
-  try {
-    const [program, checksum] = await Promise.all([fetched(url), fetched(`${url}.sha256`)])
-    const expected = checksum.toString('utf8').trim().split(/\s/)[0]
-    if (createHash('sha256').update(program).digest('hex') !== expected)
-      throw new Error('its checksum differs')
-    await store(program)
-    return await isPinned(cached)
-  } catch (error) {
-    print(`The download failed: ${(error as Error).message}`)
-    return false
-  }
-}
-
-function releaseAsset(): string {
-  const arch = process.arch === 'arm64' ? 'arm64' : 'amd64'
-  if (process.platform === 'win32') return `opa_windows_${arch}.exe`
-  if (process.platform === 'darwin') return `opa_darwin_${arch}${arch === 'arm64' ? '_static' : ''}`
-  return `opa_linux_${arch}_static`
-}
-
-async function fetched(url: string): Promise<Buffer> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(120_000) })
-  if (!response.ok) throw new Error(`${url} answered ${response.status}`)
-  return Buffer.from(await response.arrayBuffer())
-}
-
-// Writes to a temporary name and renames, so that an interrupted download never looks like the program.
-async function store(program: Buffer): Promise<void> {
-  await mkdir(dirname(cached), { recursive: true })
-  await writeFile(`${cached}.part`, program)
-  await chmod(`${cached}.part`, 0o755)
-  await rename(`${cached}.part`, cached)
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { sourcesRevision } from '../../src/policy-engine/evaluate/bundle.ts'
 import { entrypoints } from '../../src/policy-engine/evaluate/module.ts'
-import { projectRoot, resolveOpa, run } from '../../src/policy-toolchain/opa.ts'
+import { opaVersion, projectRoot, resolveOpa, run } from '../../src/policy-toolchain/opa.ts'
 import { checkPolicies, ensureBundle } from '../../src/policy-toolchain/policies.ts'
 import { findTraps } from '../../src/policy-toolchain/rego-traps.ts'
 
@@ -75,6 +75,13 @@ if (opa instanceof Error) {
 t.test('an opa of another version is refused, with the fix', async (t) => {
   await t.rejects(resolveOpa({ opaPath: process.execPath, print }), { message: /is not opa 1\.22\.0/ })
   await t.rejects(resolveOpa({ opaPath: '/nowhere/opa', print }), { message: /OPA_PATH names/ })
+})
+
+t.test('the image builds the same version of opa, from sources that Go checks', (t) => {
+  const image = readFileSync(`${projectRoot}Dockerfile`, 'utf8')
+  t.match(image, `go install github.com/open-policy-agent/opa@v${opaVersion}\n`)
+  t.notMatch(image, /curl|wget|ADD http/)
+  t.end()
 })
 
 t.test('an up-to-date bundle needs no opa', async () => {
