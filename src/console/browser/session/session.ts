@@ -57,10 +57,15 @@ async function restart(client: QueryClient): Promise<void> {
   await client.invalidateQueries({ queryKey: key })
 }
 
+const isSignedIn = async (client: QueryClient): Promise<boolean> =>
+  (await client.fetchQuery({ ...sessionQuery, staleTime: 0 }).catch(() => null))?.authenticated === true
+
 /** Follows what other tabs and the service say about the session. */
 export function followSession(client: QueryClient): void {
   channel.onmessage = () => void restart(client)
-  onSessionProblem(({ code, members }) => {
+  onSessionProblem(async ({ code, members }) => {
+    // A second factor replaces the cookie. A refusal of a request that left with the old one says nothing of the session.
+    if (code === 'not_authenticated' && (await isSignedIn(client))) return void client.invalidateQueries()
     const waits = code === 'otp_required' && { otp_required: true, methods: members.methods as Method[] }
     client.setQueryData<Session>(key, { authenticated: false, ended: code !== 'otp_required', ...waits })
   })
