@@ -235,9 +235,9 @@ export const sessionsMutations: readonly Mutation[] = [
   {
     what: 'a second factor raises every chain of the session',
     attacks: ['factors'],
-    file: 'src/identity/sessions/family-store.ts',
-    find: 'where f.id = ${familyId} and f.session_id = s.id and least',
-    replace: 'where (f.id = ${familyId} or true) and f.session_id = s.id and least',
+    file: 'src/identity/sessions/context-store.ts',
+    find: 'on f.id = ${familyId} and f.session_id = s.id',
+    replace: 'on f.second_factor_at is not null and f.session_id = s.id',
   },
   {
     what: 'a second factor leaves the cookie',

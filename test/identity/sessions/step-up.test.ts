@@ -1,4 +1,5 @@
 import t from 'tap'
+import { colleague } from '../../helpers/colleague.ts'
 import { type Client, claimsOf } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
 import { changeRows, codeAt, codeIn, enrol, requireMfa } from '../otp/authenticator.ts'
@@ -135,4 +136,28 @@ t.test('the list of sessions shows the session that asks as its chain is', async
     (await service.call('GET', '/api/v1/auth/sessions/', { token })).body.results
   t.match(await shown(person.access), [{ current: true, acr: 'aal2', amr: ['pwd', 'otp', 'mfa'] }])
   t.match(await shown(copy.access), [{ current: true, acr: 'aal1', amr: ['pwd'] }])
+})
+
+t.test('an impersonation ends with the chain that began it', async (t) => {
+  const owner = await service.signUp()
+  const { secret } = await enrol(service, owner)
+  const member = await colleague(service, owner, 'member')
+  const copy = await switchTo(owner, owner.tenantId)
+  service.advance(12 * 3_600_000 - 5 * minutes)
+  Object.assign(copy, await renewed(copy))
+  const verify = { token: copy.access, body: { code: codeAt(secret, service.now()) } }
+  t.match(await service.call('POST', '/api/v1/auth/otp/verify/', verify), { status: 200 })
+  const { body } = await service.call('GET', `/api/v1/tenants/${owner.tenantId}/members/`, {
+    token: copy.access,
+  })
+  const { id } = body.results.find((row: { user_id: string }) => row.user_id === member.id)
+  const begun = await service.call('POST', `/api/v1/tenants/${owner.tenantId}/members/${id}/impersonate/`, {
+    token: copy.access,
+    body: { reason: 'The member cannot see their notes.' },
+  })
+  t.match(begun, { status: 200 })
+  const token = begun.body.access
+  t.match(await service.call('GET', '/api/v1/users/me/', { token }), { status: 200, body: { id: member.id } })
+  service.advance(6 * minutes)
+  t.match(await service.call('GET', '/api/v1/users/me/', { token }), { status: 401 })
 })
