@@ -110,16 +110,15 @@ const operation = (route: Route): ZodOpenApiOperationObject => ({
 
 function descriptionOf(route: Route) {
   const { action, description, sessionOnly } = route
-  const rows =
-    'rowAction' in route &&
-    route.rowAction &&
-    `Each row is decided as its detail is, by \`${route.rowAction}\`: 403 where the caller lacks that action, too.`
+  const reading =
+    route.readAction &&
+    `What it shows also needs \`${route.readAction}\`; in a list, each row is decided by it, as its detail is.`
   const temporary = action !== 'public' && actions[action].tokens.includes('otp_pending')
   const hint = 'Also accepts the `temporary_token` of a login that waits for a second factor.'
   const refused = action !== 'public' && (sessionOnly || !actions[action].tokens.includes('key'))
   const text = [
     description,
-    rows,
+    reading,
     temporary && hint,
     refused && 'API keys are refused: 403 `key_not_allowed`.',
   ]

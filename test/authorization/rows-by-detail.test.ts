@@ -159,6 +159,47 @@ t.test('approvers see the requests that they can decide, whatever attribute a po
   t.same(await idsIn(member, '/api/v1/approval-requests/pending/'), [id])
 })
 
+t.test('a decision that the caller cannot read is not explained', async (t) => {
+  const { owner, admin, rows } = await tenantWithRows()
+  const id = rows.find(([action]) => action === 'decision:read')![2]
+  const explained = `/api/v1/decisions/${id}/explain/`
+  t.equal((await admin.get(explained)).status, 200)
+  await policyOf(owner, { actions: ['decision:read'], subjects: { roles: ['admin'] } })
+  const refused = await admin.get(explained)
+  t.match(refused, { status: 403, body: { detail: /decision:read/ } })
+  t.equal((await owner.get(explained)).status, 200)
+})
+
+t.test('a row takes one evaluation where policies read it, and none where no policy does', async (t) => {
+  const { owner, admin } = await tenantWithRows()
+  const { access } = service.deps
+  const { decide } = access
+  let counted = 0
+  t.teardown(() => Object.assign(access, { decide }))
+  Object.assign(access, {
+    decide: (query: Parameters<typeof decide>[0]) => {
+      if (query.subject.id === admin.id) counted++
+      return decide(query)
+    },
+  })
+  const evaluations = async () => {
+    counted = 0
+    t.equal((await admin.get('/api/v1/users/')).body.results.length, 3)
+    return counted
+  }
+  t.equal(await evaluations(), 2, 'one for each action of the list')
+  const other = { conditions: aboutRow(owner.tenantId) }
+  const asked = { 'role:create': 2, 'user:read': 5, 'user:list': 5, 'user:*': 5 }
+  for (const [action, expected] of Object.entries(asked)) {
+    const { id } = await policyOf(owner, { actions: [action], ...other })
+    t.equal(await evaluations(), expected, action)
+    await owner.delete(`/api/v1/policies/${id}/`)
+  }
+  await policyOf(owner, { actions: ['user:read'], ...other })
+  await policyOf(owner, { actions: ['user:list'], ...other })
+  t.equal(await evaluations(), 8, 'two where each action has policies of its own')
+})
+
 t.test('a search finds the people that the list shows', async (t) => {
   const { owner, admin, member } = await tenantWithRows()
   await policyOf(owner, { actions: ['user:read'], conditions: aboutRow(member.id) })

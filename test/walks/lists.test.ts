@@ -21,7 +21,7 @@ t.test('the rows of every list are decided by the action of their detail', async
   const lists = reads.filter(isList)
   const decided = lists.flatMap((list) => {
     const detail = detailOf(list)
-    const rows = ('rowAction' in list && list.rowAction) || list.action
+    const rows = list.readAction ?? list.action
     return detail ? [{ path: list.path, rows, detail: detail.action }] : []
   })
   t.same(
@@ -46,5 +46,20 @@ t.test('the rows of every list are decided by the action of their detail', async
       '/api/v1/users/me/keys',
       '/api/v1/webhooks/:id/deliveries',
     ],
+  )
+})
+
+t.test('what is read below a detail needs the action of the detail', async (t) => {
+  // The tenant is the place of its members, roles, departments and invitations, which have actions of their own.
+  const details = reads.filter(({ path }) => /\/:\w+$/.test(path) && path !== '/api/v1/tenants/:id')
+  const below = details.flatMap((detail) =>
+    reads
+      .filter(({ path }) => path.startsWith(`${detail.path}/`))
+      .map(({ path, action, readAction }) => ({ path, of: detail.action, asks: [action, readAction] })),
+  )
+  t.ok(below.length >= 5)
+  t.same(
+    below.filter(({ of, asks }) => !asks.includes(of)),
+    [],
   )
 })

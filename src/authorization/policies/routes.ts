@@ -41,7 +41,7 @@ export const policyRoutes = (deps: Deps): Route[] => {
     route({
       method: 'GET',
       action: 'policy:list',
-      rowAction: 'policy:read',
+      readAction: 'policy:read',
       tag,
       summary: 'List the policies of your tenant',
       status: 200,

@@ -68,7 +68,7 @@ export function userRoutes(deps: Deps): Route[] {
     route({
       method: 'GET',
       action: 'user:list',
-      rowAction: 'user:read',
+      readAction: 'user:read',
       tag: 'Users',
       summary: 'List the people of your tenant',
       status: 200,

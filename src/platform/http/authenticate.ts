@@ -81,13 +81,12 @@ export async function enter(
     caller,
     readAuth,
     policies,
-    rows: null,
+    reading: null,
     now: deps.clock(),
     decided: null,
     isLogged: false,
   }
-  if ('rowAction' in route && route.rowAction)
-    request.rows = { ...request, route: { ...route, action: route.rowAction } }
+  if (route.readAction) request.reading = { ...request, route: { ...route, action: route.readAction } }
   return request
 }
 

@@ -110,10 +110,7 @@ export interface Caller {
   requestInfo: RequestInfo
   /** The id of this request's decision: in its audit rows, and in each denial. */
   decisionId: string
-  /**
-   * True when the request's action, and that of its rows, are allowed on this resource. For answers that show less to some
-   * callers.
-   */
+  /** True when the request's actions are allowed on this resource. For answers that show less to some callers. */
   may(resource: ResourceOf): boolean
   /** What the caller may see of the rows of the request's list, by the decision made so far. */
   viewOfRows(): RowView

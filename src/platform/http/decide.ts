@@ -25,23 +25,21 @@ interface Granted {
 
 type EngineDeps = Pick<PathDeps, 'access'>
 
-/**
- * Decides whether the caller could use the route at all, and could read any row of its list. Throws 401, 403 and 404.
- */
+/** Decides whether the caller could use the route at all, and read anything that it shows. Throws 401, 403 and 404. */
 export function decideRoute(deps: EngineDeps, request: RequestContext): void {
   for (const one of decidersOf(request)) {
     const decision = decide(deps, one, 'route', collectionOf(one.route, one.caller))
     // A required approval is handled later, when the resource and the body are known.
     if (decision.effect !== 'deny') continue
     request.decided = one.decided
-    const hint = one === request ? '' : ` Reading the rows of this list needs ${one.route.action}.`
+    const hint = one === request ? '' : ` What this shows also needs ${one.route.action}.`
     throw refusal(decision, request.caller.decisionId, hint)
   }
 }
 
-/** The request, and for a list whose rows have an action of their own, the request with that action. */
+/** The request, and the request with the action that reads what is shown, if that is another one. */
 export const decidersOf = (request: RequestContext): readonly RequestContext[] =>
-  request.rows ? [request, request.rows] : [request]
+  request.reading ? [request, request.reading] : [request]
 
 /** Decides the request's action on a resource. The decision becomes that of the request. */
 export function decide(

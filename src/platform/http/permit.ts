@@ -11,7 +11,7 @@ import {
   type OpenedRequest,
   type Presented,
 } from './approvals.ts'
-import { decide } from './decide.ts'
+import { decide, decidersOf } from './decide.ts'
 import { type StepUp, stepUpDue, stepUpRequired } from './obligations.ts'
 import { deniedBecause, refusal } from './refusal.ts'
 import type { PathDeps, RequestContext } from './request-context.ts'
@@ -28,6 +28,18 @@ export type Allowed = Permit & { effect: 'allow' }
 /** Throws the refusal of anything but an allow. */
 export function assertAllowed(permitted: Permit): asserts permitted is Allowed {
   if (permitted.effect !== 'allow') throw permitted.refusal
+}
+
+/**
+ * Throws the refusal of the first action of the request that is not allowed. Its decision becomes that of the request, so
+ * that the log names it.
+ */
+export function assertAllAllowed(request: RequestContext, permitOf: (one: RequestContext) => Permit): void {
+  for (const one of decidersOf(request)) {
+    const permitted = permitOf(one)
+    if (permitted.effect !== 'allow') request.decided = one.decided
+    assertAllowed(permitted)
+  }
 }
 
 /** The permit of a request that cannot require an approval. */

@@ -39,8 +39,8 @@ export interface RequestContext {
   readonly readAuth: (read: Read) => Promise<AuthContext | null>
   /** The tenant's policies at the revision that was read with the caller; null outside any tenant. */
   policies: PoliciesInForce | null
-  /** The same request with the action of the rows, for a list that names one. */
-  rows: RequestContext | null
+  /** The same request with the action that reads what is shown, for a route that names one. */
+  reading: RequestContext | null
   /** The time (ms since 1970) of every decision about this request. */
   readonly now: number
   /** The last decision. Its obligations apply to the answer, and it is logged. Null until the route is decided. */

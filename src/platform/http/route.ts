@@ -68,6 +68,8 @@ interface Common<B extends ZodType, Q extends ZodObject, R extends ZodType> {
   loadsByKeys?: boolean
   /** It looks at many rows: it is loaded once the caller is permitted, in a turn of the budget of such reads. */
   scansRows?: boolean
+  /** The action that reads what the answer shows, where that is another: it decides each row of a list, or the object, too. */
+  readAction?: ActionName
   /** The answer contains a token, code or secret. */
   secret?: boolean
   /** A GET answers a {@link Versioned}; other methods honour `ifMatch`. Without it, an `If-Match` with any tag is 412. */
@@ -101,8 +103,6 @@ export type LoadTarget = Pick<AnyLoadInput, 'caller' | 'params'>
 export interface RouteSpec<B extends ZodType, Q extends ZodObject, R extends ZodType, L = undefined>
   extends Common<B, Q, R> {
   action: ActionName
-  /** Of a list whose details have another action: that action. It decides the rows. */
-  rowAction?: ActionName
   scope?: TenantScope
   /** Loads what `handle` shows; null is 404. */
   load?(read: Read, input: LoadInput<B, Q>): Promise<L | null>
@@ -127,7 +127,7 @@ export interface ResourceSpec<B extends ZodType, Q extends ZodObject, R extends 
  * failure.
  */
 export interface ChangeSpec<B extends ZodType, Q extends ZodObject, R extends ZodType, L, P>
-  extends Common<B, Q, R> {
+  extends Omit<Common<B, Q, R>, 'readAction'> {
   action: ActionName
   scope?: TenantScope
   /** Loads and locks the object to change; null is 404. */
@@ -184,7 +184,6 @@ export type Route = Omit<Common<ZodType, ZodObject, ZodType>, 'body' | 'query' |
 /** The functions of a route without the types of its body, query and rows. */
 export interface Handled {
   kind: 'handle'
-  rowAction?: ActionName
   load?(read: Read, input: AnyLoadInput): Promise<unknown>
   handle(input: AnyInput, loaded: unknown): Promised<unknown>
   before?(requestInfo: RequestInfo): Promise<void>

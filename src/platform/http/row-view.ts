@@ -36,7 +36,8 @@ export interface Visible {
  */
 export function viewRows(deps: PathDeps, request: RequestContext): RowView {
   const deciders = decidersOf(request)
-  const deciding = request.rows && isDecidedWith(deps, request, request.rows) ? [request.rows] : deciders
+  const deciding =
+    request.reading && isDecidedWith(deps, request, request.reading) ? [request.reading] : deciders
   const pace = deps.newPace()
   const decideRow = async (one: RequestContext, { row, resource }: RowToDecide): Promise<Decision> => {
     const { decision } = decidedOf(one)
@@ -77,13 +78,13 @@ function decidedOf({ decided }: RequestContext) {
 }
 
 /**
- * Whether the decision about a row by the action of the rows is also that by the action of the list, so that one of them
- * is enough: both have the same policies, and nothing else tells the two actions apart.
+ * Whether the decision about a row by the action of its detail is also that by the action of the list, so that one of
+ * them is enough: both have the same policies, and nothing else tells the two actions apart.
  */
-function isDecidedWith({ access }: PathDeps, list: RequestContext, rows: RequestContext): boolean {
-  const [{ query, decision }, other] = [decidedOf(list), decidedOf(rows)]
+function isDecidedWith({ access }: PathDeps, list: RequestContext, detail: RequestContext): boolean {
+  const [{ query, decision }, other] = [decidedOf(list), decidedOf(detail)]
   const { slice } = query
-  const [one, two] = [actions[list.route.action], actions[rows.route.action]]
+  const [one, two] = [actions[list.route.action], actions[detail.route.action]]
   return (
     decision.provisional &&
     other.decision.provisional &&

@@ -1,7 +1,7 @@
 import { notFound } from '../errors.ts'
-import { decide, decidersOf, resourceIn, sentResource } from './decide.ts'
+import { decide, resourceIn, sentResource } from './decide.ts'
 import type { Loading } from './load-request.ts'
-import { assertAllowed, type Permit, permit } from './permit.ts'
+import { assertAllAllowed, type Permit, permit } from './permit.ts'
 import { repeatableCall } from './repeatable-call.ts'
 import type { Input, PathDeps, RequestContext } from './request-context.ts'
 import type { AnyInput } from './route.ts'
@@ -22,7 +22,7 @@ export async function runRoute(
   const routeInput: AnyInput = { ...input, caller: request.caller }
   switch (route.kind) {
     case 'handle': {
-      for (const one of decidersOf(request)) assertAllowed(permitSent(deps, one, input.body))
+      assertAllAllowed(request, (one) => permitSent(deps, one, input.body))
       const loaded = route.load ? await load() : undefined
       if (loaded === null) throw notFound()
       return route.handle(routeInput, loaded)
@@ -31,7 +31,9 @@ export async function runRoute(
       const loaded = await load()
       const resource = loaded === null ? null : route.resource(loaded, routeInput)
       if (!resource) throw notFound()
-      assertAllowed(permit(request, decide(deps, request, 'resource', resourceIn(request, resource))))
+      assertAllAllowed(request, (one) =>
+        permit(one, decide(deps, one, 'resource', resourceIn(one, resource))),
+      )
       return route.handle(loaded, routeInput)
     }
     case 'change': {

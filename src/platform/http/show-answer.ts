@@ -2,7 +2,7 @@ import { Accepted } from './approvals.ts'
 import { decide, shownResource } from './decide.ts'
 import { DecidedPage } from './lists.ts'
 import { applyObligations } from './obligations.ts'
-import { assertAllowed, permit, stepUpFirst } from './permit.ts'
+import { assertAllAllowed, type Permit, permit, stepUpFirst } from './permit.ts'
 import type { PathDeps, RequestContext } from './request-context.ts'
 import { mapBody } from './respond.ts'
 import { viewRows } from './row-view.ts'
@@ -16,12 +16,23 @@ export async function showAnswer(deps: PathDeps, request: RequestContext, answer
 }
 
 function shownObject(deps: PathDeps, request: RequestContext, body: unknown): unknown {
-  if (request.decided!.decision.provisional)
-    assertAllowed(permit(request, decide(deps, request, 'resource', shownResource(request, body))))
-  const { decision } = request.decided!
-  const carried = applyObligations(decision, request.caller.auth.session, request.now, body)
-  if ('shown' in carried) return carried.shown
-  return assertAllowed(stepUpFirst(request, decision, carried.due))
+  let shown = body
+  assertAllAllowed(request, (one) => {
+    const permitted = permitBody(deps, one, body)
+    if (permitted.effect !== 'allow') return permitted
+    const { decision } = one.decided!
+    const carried = applyObligations(decision, one.caller.auth.session, one.now, shown)
+    if ('due' in carried) return stepUpFirst(one, decision, carried.due)
+    shown = carried.shown
+    return permitted
+  })
+  return shown
+}
+
+/** The permit for an answer: a provisional decision is made on it. */
+function permitBody(deps: PathDeps, one: RequestContext, body: unknown): Permit {
+  if (!one.decided!.decision.provisional) return { effect: 'allow', approvalId: null }
+  return permit(one, decide(deps, one, 'resource', shownResource(one, body)))
 }
 
 async function shownRows(deps: PathDeps, request: RequestContext, rows: unknown[]): Promise<unknown[]> {

@@ -31,7 +31,7 @@ export const serviceAccountRoutes = (deps: Deps): Route[] => [
   route({
     method: 'GET',
     action: 'service_account:list',
-    rowAction: 'service_account:read',
+    readAction: 'service_account:read',
     tag,
     summary: 'List the service accounts of your tenant',
     status: 200,
