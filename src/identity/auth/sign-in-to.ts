@@ -11,8 +11,8 @@ class NoTenant extends Error {}
 
 /**
  * Signs a person in, by the first factor that they have just shown, to the tenant they name, else to the one they
- * entered last. A person without a tenant that this can be gets one of their own first, once a day. Refuses with 403 for a tenant that they cannot
- * enter.
+ * entered last. A person without a tenant that this can be gets one of their own first, once a day. Refuses with 403 for
+ * a tenant that they cannot enter.
  */
 export async function signInTo(
   deps: Deps,

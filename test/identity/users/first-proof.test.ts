@@ -2,7 +2,7 @@ import t from 'tap'
 import { createAdmin } from '../../../src/identity/admins/create-admin.ts'
 import { type Client, claimsOf, startService, tokenIn } from '../../helpers/service.ts'
 import { eventsOf, expect, foundFirm, look } from '../../tenancy/staff.ts'
-import { attemptLogin, enrol, longProven } from '../otp/authenticator.ts'
+import { attemptLogin, codeAt, enrol, longProven } from '../otp/authenticator.ts'
 import { attemptPasskey, registerPasskey, strengthOf } from '../passkeys/software-passkey.ts'
 
 const service = await startService(t, { env: { MAGIC_LINK_ENABLED: 'true' } })
@@ -101,6 +101,34 @@ t.test('after the first proof a login leads to a fresh tenant, and to others onl
     t.equal(entered((await attemptLogin(service, { email, password })).body.access), firm.id, 'once chosen')
   }
 })
+
+t.test(
+  'after the first proof no owner of a tenant from before can act as the person who has not entered it',
+  async (t) => {
+    const person = await service.logIn(await longProven(service))
+    const firm = await foundFirm(service)
+    await expect(
+      201,
+      firm.owner.post(`${firm.path}/invitations/`, { email: person.email, roles: ['member'] }),
+    )
+    const token = tokenIn(await service.mailTo(person.email, 'invited'))
+    const { member } = await expect(200, person.post('/api/v1/invitations/accept/', { token }))
+    const address = 'third.hire@corp.example'
+    await expect(200, person.patch(me, { email: address }))
+    service.advance(60_000)
+    await reset(address)
+    const { secret } = await enrol(service, firm.owner)
+    const code = codeAt(secret, service.now(), 1)
+    await expect(200, firm.owner.post('/api/v1/auth/otp/verify/', { code }))
+    const act = () =>
+      firm.owner.post(`${firm.path}/members/${member.id}/impersonate/`, {
+        reason: 'A reason that is long enough',
+      })
+    t.match(await act(), { status: 403, body: { code: 'impersonation_not_allowed' } })
+    await expect(200, attemptLogin(service, { email: address, password }, { tenant_id: firm.id }))
+    t.equal((await act()).status, 200)
+  },
+)
 
 t.test('the log of a tenant from before does not show from where the mailbox was proved', async (t) => {
   const squatter = await service.signUp()
