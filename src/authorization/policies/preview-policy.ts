@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { askerIn } from '../../platform/http/decide.ts'
+import { rfc3339 } from '../../platform/http/schemas.ts'
 import type { Effect } from '../../policy-engine/evaluate/decision.ts'
 import { listNewest, type RecordedQuestion } from '../decisions/store.ts'
 import { askReplay } from './ask-trial-thread.ts'
@@ -10,7 +11,7 @@ import { draftPolicy } from './policy-body.ts'
 import { promotionToken } from './promote-policy.ts'
 import { replayDecisions } from './replay.ts'
 import { isQuick } from './review-policy.ts'
-import { startTrial, type TrialTarget } from './trial.ts'
+import { startTrial, type Trial, type TrialTarget } from './trial.ts'
 
 export const policyPreview = z.object({
   draft: draftPolicy.optional(),
@@ -27,10 +28,11 @@ export const draftPreview = policyPreview.extend({ draft: draftPolicy })
 interface Flip {
   decision_id: string
   action: string
-  subject: { id: string; email: string | null }
+  subject: { id: string | null; email: string | null }
   resource: { type: string; id: string | null }
   before: Effect
   after: Effect
+  withheld: string[]
 }
 
 // More decisions than this, or with many policies, are replayed in a thread.
@@ -38,7 +40,8 @@ const maxInline = 200
 
 /**
  * Decides the newest recorded decisions again, as if the policy (or the draft) were in force, and lists those with a
- * different effect. Decisions without a recorded attribute that the policies now read are only counted.
+ * different effect. Decisions without a recorded attribute that the policies now read are only counted, and so are those that
+ * the caller cannot read.
  */
 export async function previewPolicy(
   deps: Deps,
@@ -48,16 +51,13 @@ export async function previewPolicy(
   text: () => string,
 ) {
   const trial = await startTrial(deps, caller, target, draft, text)
-  const rows = await inTenant(deps.db, caller, (tx) => listNewest(tx, caller.tenantId, limit))
-  const { active, policy } = trial
-  const replay = { askedBy: askerIn(caller), rows }
-  const effects =
-    rows.length > maxInline || !isQuick(active, policy)
-      ? await askReplay(deps, caller, active, { policy, ...replay })
-      : await replayDecisions(trial.policies.active, replay, deps.access.trials, deps.newPace())
-  const flips = rows.flatMap((row, index) => {
+  const newest = await inTenant(deps.db, caller, (tx) => listNewest(tx, caller.tenantId, limit))
+  const readable = await readableOf(deps, caller, newest)
+  const rows = readable.map(({ row }) => row)
+  const effects = await effectsOf(deps, caller, trial, rows)
+  const flips = readable.flatMap(({ row, masked }, index) => {
     const after = effects[index] ?? null
-    return after === null || after === row.effect ? [] : [flipOf(row, after)]
+    return after === null || after === row.effect ? [] : [flipOf(row, after, masked)]
   })
   const { row: stored } = target
   const notReplayable = effects.filter((effect) => effect === null).length
@@ -66,18 +66,61 @@ export async function previewPolicy(
     not_replayable: notReplayable,
     counts: countsOf(flips),
     flips,
+    withheld: newest.length - rows.length,
     promotion_token: draft || !stored ? null : promotionToken(deps, caller, stored, trial.policies.revision),
   }
 }
 
-const flipOf = (row: RecordedQuestion, after: Effect): Flip => ({
-  decision_id: row.id,
+function effectsOf(deps: Deps, caller: Caller, trial: Trial, rows: readonly RecordedQuestion[]) {
+  const { active, policy } = trial
+  const replay = { askedBy: askerIn(caller), rows }
+  return rows.length > maxInline || !isQuick(active, policy)
+    ? askReplay(deps, caller, active, { policy, ...replay })
+    : replayDecisions(trial.policies.active, replay, deps.access.trials, deps.newPace())
+}
+
+/** The decisions that the caller can read, in a list and alone, each with the paths that are masked for them. */
+async function readableOf(deps: Deps, caller: Caller, rows: readonly RecordedQuestion[]) {
+  const pace = deps.newPace()
+  const readers = [caller.readerBy('decision:list'), caller.readerBy('decision:read')]
+  const readable: { row: RecordedQuestion; masked: readonly string[] }[] = []
+  for (const row of rows) {
+    await pace.next()
+    const resource = { type: 'decision', id: row.id, ownerId: row.subject_id, fields: shownQuestion(row) }
+    const masked = readers.map((reads) => reads(resource))
+    if (masked.every((paths) => paths !== null)) readable.push({ row, masked: masked.flat() })
+  }
+  return readable
+}
+
+const shownQuestion = (row: RecordedQuestion) => ({
+  id: row.id,
+  effect: row.effect,
   action: row.action,
-  subject: { id: row.subject_id, email: row.subject_email },
   resource: { type: row.resource_type, id: row.resource_id },
-  before: row.effect,
-  after,
+  subject: { id: row.subject_id, email: row.subject_email },
+  request_id: row.request_id,
+  at: rfc3339(row.at),
 })
+
+const canBeWithheld = ['subject.id', 'subject.email', 'resource.id'] as const
+
+function flipOf(row: RecordedQuestion, after: Effect, masked: readonly string[]): Flip {
+  const withheld = canBeWithheld.filter(
+    (path) => masked.includes(path) || masked.includes(path.split('.')[0]!),
+  )
+  const shown = <T>(path: (typeof canBeWithheld)[number], value: T) =>
+    withheld.includes(path) ? null : value
+  return {
+    decision_id: row.id,
+    action: row.action,
+    subject: { id: shown('subject.id', row.subject_id), email: shown('subject.email', row.subject_email) },
+    resource: { type: row.resource_type, id: shown('resource.id', row.resource_id) },
+    before: row.effect,
+    after,
+    withheld,
+  }
+}
 
 function countsOf(flips: readonly Flip[]): Record<string, number> {
   const counts: Record<string, number> = { allow_to_deny: 0, deny_to_allow: 0 }

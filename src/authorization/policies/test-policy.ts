@@ -1,22 +1,19 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import { readInTenant } from '../../platform/db/read.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { toJsonMatched, toJsonReason } from '../../platform/http/refusal.ts'
-import { nilUuid } from '../../platform/uuid.ts'
-import { type SystemRole, serviceResources, systemRoles } from '../../policy-engine/catalogue/actions.ts'
+import { serviceResources } from '../../policy-engine/catalogue/actions.ts'
 import type { Slice } from '../../policy-engine/compile/compiled-policy.ts'
 import { instantOf } from '../../policy-engine/compile/instants.ts'
 import { type PolicyEffect, policyEffects } from '../../policy-engine/compile/policy-document.ts'
+import { withoutWithheld } from '../../policy-engine/evaluate/explain.ts'
 import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
-import { listRolesNamed } from '../../tenancy/roles/store.ts'
 import type { RegisteredObject } from '../evaluation/find-question-object.ts'
-import { actionOf, isMemberType, properties, queryOf } from '../evaluation/question.ts'
-import { findSubject, type KnownSubject } from '../evaluation/store.ts'
-import { findRegistered, registeredKey } from '../resources/find-registered.ts'
+import { actionOf, properties, queryOf } from '../evaluation/question.ts'
 import { draftPolicy } from './policy-body.ts'
+import { type Readable, readable, readableResource } from './readable-parts.ts'
+import { subjectOf } from './test-subject.ts'
 import { startTrial, type Trial, type TrialTarget } from './trial.ts'
 
 const name = z.string('Give this as text.').min(1, 'Give at least one character.').max(254)
@@ -72,18 +69,28 @@ export async function testPolicy(
 ) {
   const begun = performance.now()
   const trial = await startTrial(deps, caller, target, draft, text)
+  const withheld = new Set<string>()
+  const ask = async (asked: TestInput, at: string) => {
+    const question = await questionOf(deps, caller, trial, asked, at)
+    const read = [
+      ...Object.keys(question.query.slice.attributes),
+      ...Object.keys(trial.tested.compiled.attributes),
+    ]
+    for (const name of read) if (question.isWithheld(name)) withheld.add(name)
+    return question
+  }
   const alone = Object.values(single).some((part) => part !== undefined) || !cases
-  const top = alone ? explained(deps, trial, await questionOf(deps, caller, trial, single, '')) : {}
+  const top = alone ? explained(deps, trial, await ask(single, '')) : {}
   const results: CaseResult[] = []
   const pace = deps.newPace()
   for (const [index, { name, input, expect }] of (cases ?? []).entries()) {
-    const query = await questionOf(deps, caller, trial, input, `cases.${index}.input.`)
+    const { query } = await ask(input, `cases.${index}.input.`)
     await pace.next()
     const { effect } = deps.access.trials.decide(query)
     results.push({ name, effect, expect, passed: effect === expect })
   }
   const durationUs = Math.round((performance.now() - begun) * 1000)
-  return { ...top, cases: results, duration_us: durationUs }
+  return { ...top, cases: results, withheld: [...withheld].sort(), duration_us: durationUs }
 }
 
 interface CaseResult {
@@ -93,7 +100,7 @@ interface CaseResult {
   passed: boolean
 }
 
-function explained({ access }: Deps, { tested }: Trial, query: AnyQuery) {
+function explained({ access }: Deps, { tested }: Trial, { query, isWithheld }: TestQuestion) {
   const { decision, policies } = access.trials.explain(query, [tested])
   const [about] = policies
   if (!about) throw new Error('The engine did not explain the tested policy')
@@ -105,7 +112,7 @@ function explained({ access }: Deps, { tested }: Trial, query: AnyQuery) {
     reasons: decision.reasons.map(toJsonReason),
     obligations: [...decision.obligations],
     missing_attributes: about.missing_attributes,
-    trace: about.trace,
+    trace: about.trace && withoutWithheld(about.trace, isWithheld),
     messages: about.messages,
   }
 }
@@ -117,14 +124,14 @@ async function questionOf(
   trial: Trial,
   asked: TestInput,
   at: string,
-): Promise<AnyQuery> {
+): Promise<TestQuestion> {
   const named =
     (typeof asked.action === 'string' ? asked.action : asked.action?.name) ?? firstAction(trial.actions)
   const type = asked.resource?.type ?? named.split(':')[0] ?? ''
   const action = actionOf(named, type)
   if (action === null)
     throw invalidField(`${at}action`, 'Name an action of the service, or resource:verb.', 'unknown')
-  const known = await subjectOf(deps, caller, asked, at)
+  const { part: known, isWithheld: ofSubject } = await subjectOf(deps, caller, asked.subject, at)
   const now = momentOf(asked.context?.time, `${at}context.time`) ?? deps.clock()
   const slice = trial.policies.slice(type, action, now)
   const question = {
@@ -140,22 +147,30 @@ async function questionOf(
     resource: { type, id: asked.resource?.id ?? '', properties: asked.resource?.properties },
     context: asked.context,
   }
-  const object = await registeredObject(deps, caller, question)
+  const { part: object, isWithheld: ofResource } = await registeredObject(deps, caller, question)
   const { callerKeys } = trial.policies
   const parts = { caller, action, known, slice, callerKeys, now, ...(object && { object }) }
   const query = queryOf(question, parts)
-  return withTestValues(query, asked, slice)
+  const isGiven = (name: string) =>
+    Object.hasOwn(asked.subject?.properties ?? {}, name.slice('subject.'.length))
+  return {
+    query: withTestValues(query, asked, slice),
+    isWithheld: (name) => ofResource(name) || (ofSubject(name) && !isGiven(name)),
+  }
 }
+
+/** A question with what was left out of it. */
+type TestQuestion = { query: AnyQuery } & Pick<Readable<unknown>, 'isWithheld'>
 
 /** The registered resource that a question names by its id alone. In a test, given properties replace it. */
 async function registeredObject(
-  { db }: Deps,
+  deps: Deps,
   caller: Caller,
   { resource }: { resource: { type: string; id: string; properties: object | undefined } },
-): Promise<RegisteredObject | undefined> {
-  if (resource.id === '' || resource.properties || serviceResources.has(resource.type)) return undefined
-  const found = await readInTenant(db, caller, (read) => findRegistered(read, caller.tenantId, [resource]))
-  return found.get(registeredKey(resource))
+): Promise<Readable<RegisteredObject>> {
+  if (resource.id === '' || resource.properties || serviceResources.has(resource.type))
+    return readable<RegisteredObject>(null)
+  return readableResource(deps, caller, resource)
 }
 
 /** The first action of the policy; for a wildcard, one action that it covers. */
@@ -194,52 +209,4 @@ function momentOf(value: unknown, field: string): number | undefined {
   if (at === undefined || at < 0)
     throw invalidField(field, 'Give a time as RFC 3339, such as 2026-11-21T09:30:00Z.')
   return at
-}
-
-/** The subject of a test: the caller, a member by id or address, or a fictitious member with the given roles. */
-async function subjectOf(
-  { db }: Deps,
-  caller: Caller,
-  { subject }: TestInput,
-  at: string,
-): Promise<KnownSubject | null> {
-  const { tenantId } = caller
-  const type = subject?.type ?? caller.auth.user.type
-  const id = subject?.id ?? (subject?.roles ? null : caller.userId)
-  return inTenant(db, caller, async (tx) => {
-    const known = id === null || !isMemberType(type) ? null : await findSubject(tx, tenantId, { type, id })
-    if (!subject?.roles) return known
-    const roles = await listRolesNamed(tx, tenantId, subject.roles)
-    if (roles.length < subject.roles.length)
-      throw invalidField(`${at}subject.roles`, 'This tenant does not have all of these roles.', 'unknown')
-    const systemNames = roles.filter((role) => role.is_system).map(({ name }) => name as SystemRole)
-    const supposed: KnownSubject = known ?? {
-      type: isMemberType(type) ? type : 'user',
-      id: id ?? nilUuid,
-      email: '',
-      emailVerified: false,
-      membership: { ...noMembership },
-    }
-    return {
-      ...supposed,
-      membership: {
-        ...supposed.membership,
-        systemRoles: systemRoles.filter((name) => systemNames.includes(name)),
-        roleIds: roles.map((role) => role.id),
-        roles: roles.map((role) => role.name),
-        permissions: roles.flatMap((role) => (role.is_system ? [] : role.permissions)),
-      },
-    }
-  })
-}
-
-const noMembership: KnownSubject['membership'] = {
-  id: nilUuid,
-  status: 'active',
-  systemRoles: [],
-  roleIds: [],
-  roles: [],
-  permissions: [],
-  departmentId: null,
-  joinedAt: 0,
 }

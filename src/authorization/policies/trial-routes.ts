@@ -24,6 +24,10 @@ const testAnswer = z
     cases: z.array(
       z.object({ name: z.string(), effect: effectSchema, expect: effectSchema, passed: z.boolean() }),
     ),
+    withheld: z.array(z.string()).meta({
+      description:
+        'Attributes of the member and the registered resource that you cannot read (`member:list`, `registered_resource:list`): the test was made without them, and the trace says `withheld`',
+    }),
     duration_us: z.int(),
   })
   .meta({ id: 'PolicyTestAnswer' })
@@ -37,12 +41,19 @@ const previewAnswer = z
       z.object({
         decision_id: z.uuid(),
         action: z.string(),
-        subject: z.object({ id: z.string(), email: z.string().nullable() }),
+        subject: z.object({ id: z.string().nullable(), email: z.string().nullable() }),
         resource: z.object({ type: z.string(), id: z.string().nullable() }),
         before: effectSchema,
         after: effectSchema,
+        withheld: z
+          .array(z.string())
+          .meta({ description: 'Members above that are masked for you, and null' }),
       }),
     ),
+    withheld: z.int().meta({
+      description:
+        'Recorded decisions that you cannot read (`decision:list`, `decision:read`): they were not decided again',
+    }),
     promotion_token: z
       .string()
       .nullable()

@@ -11,7 +11,7 @@ import type { Loading } from './load-request.ts'
 import type { DecidedRoute, PathDeps, RequestContext } from './request-context.ts'
 import type { RequestInfo } from './request-info.ts'
 import type { Route } from './route.ts'
-import { viewRows } from './row-view.ts'
+import { detailReader, viewRows } from './row-view.ts'
 import { spenderOf } from './verify-token.ts'
 
 /** Limits the calls of users and tenants. */
@@ -61,6 +61,7 @@ export async function enter(
     decidersOf(request).every(
       (one) => evaluate(deps, one, 'resource', resourceIn(one, resource)).decision.effect === 'allow',
     )
+  const readerBy: Caller['readerBy'] = (action) => detailReader(deps, request, action)
   const requestInfo = http.state.requestInfo as RequestInfo
   const viewOfRows = () => viewRows(deps, request)
   const caller: Caller = {
@@ -72,6 +73,7 @@ export async function enter(
     requestInfo,
     decisionId,
     may,
+    readerBy,
     viewOfRows,
   }
   const policies = await policiesOf(deps, caller)

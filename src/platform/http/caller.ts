@@ -1,4 +1,4 @@
-import type { TokenKind } from '../../policy-engine/catalogue/actions.ts'
+import type { ActionName, TokenKind } from '../../policy-engine/catalogue/actions.ts'
 import type { Actor, Membership, SubjectType, TenantFacts } from '../../policy-engine/evaluate/query.ts'
 import type { Read } from '../db/read.ts'
 import type { RequestInfo } from './request-info.ts'
@@ -85,6 +85,12 @@ export interface ApiKeys {
   claimsOf(text: string): Promise<Claims | null>
 }
 
+/**
+ * What an action, such as `member:list`, would show of an object: the paths of its masked fields, or null if it would show
+ * nothing now.
+ */
+export type DetailReader = (resource: ResourceOf) => readonly string[] | null
+
 /** The authenticated caller of a request. It is also a valid scope of a transaction. */
 export interface Caller {
   /** The id of the person, or of the service account. */
@@ -112,6 +118,8 @@ export interface Caller {
   decisionId: string
   /** True when the request's actions are allowed on this resource. For answers that show less to some callers. */
   may(resource: ResourceOf): boolean
+  /** For answers about objects that the caller did not ask for by their own routes. */
+  readerBy(action: ActionName): DetailReader
   /** What the caller may see of the rows of the request's list, by the decision made so far. */
   viewOfRows(): RowView
 }

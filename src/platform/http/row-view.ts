@@ -1,11 +1,13 @@
-import { actions } from '../../policy-engine/catalogue/actions.ts'
+import { type ActionName, actions } from '../../policy-engine/catalogue/actions.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import type { ApiError } from '../errors.ts'
+import type { DetailReader } from './caller.ts'
 import { decidersOf, evaluate, resourceIn, shownResource } from './decide.ts'
-import { applyObligations, maskedFields } from './obligations.ts'
+import { applyObligations, maskedFields, stepUpDue } from './obligations.ts'
 import { denyBecause } from './permit.ts'
 import type { PathDeps, RequestContext } from './request-context.ts'
 import type { ResourceOf } from './route.ts'
+import { collectionOf } from './route-resources.ts'
 
 /** What the caller can see of the rows of a list. */
 export interface RowView {
@@ -101,4 +103,15 @@ function isDecidedWith({ access }: PathDeps, list: RequestContext, detail: Reque
 function visibleRow({ caller, now }: RequestContext, decision: Decision, row: unknown): Visible | null {
   const carried = decision.effect === 'allow' && applyObligations(decision, caller.auth.session, now, row)
   return carried && 'shown' in carried ? carried : null
+}
+
+/** Reads objects as their detail's action would show them. Its decision holds for all of them, unless it is provisional. */
+export function detailReader(deps: PathDeps, request: RequestContext, action: ActionName): DetailReader {
+  const asked = { ...request, route: { ...request.route, action } }
+  const { session } = request.caller.auth
+  const shownBy = ({ effect, obligations }: Decision) =>
+    effect === 'allow' && !stepUpDue(obligations, session, request.now) ? maskedFields(obligations) : null
+  const forAll = evaluate(deps, asked, 'route', collectionOf(asked.route, request.caller)).decision
+  if (!forAll.provisional) return () => shownBy(forAll)
+  return (resource) => shownBy(evaluate(deps, asked, 'resource', resourceIn(asked, resource)).decision)
 }

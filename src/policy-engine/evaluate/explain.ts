@@ -21,10 +21,13 @@ export interface ExplainedPolicy {
 
 export type Outcome = 'true' | 'false' | 'unknown'
 
-/** One node of a condition as written, with its result. `actual` is the attribute's value, null if missing or ill-typed. */
-type TraceNode =
+/**
+ * One node of a condition as written, with its result. `actual` is the attribute's value, null if missing or ill-typed;
+ * `withheld`: there can be a value that the reader may not see, and the outcome is that without it.
+ */
+export type TraceNode =
   | { path: string; outcome: Outcome; group: 'all' | 'any' | 'none'; of: TraceNode[] }
-  | ({ path: string; outcome: Outcome; actual: AttributeValue | null } & ConditionLeaf)
+  | ({ path: string; outcome: Outcome; actual: AttributeValue | null; withheld?: true } & ConditionLeaf)
 
 interface PolicyExplanation {
   policy_id: string
@@ -133,6 +136,13 @@ function traced(
   const [kind, members] = group
   const of = members.map((member, index) => traced(member, `${path}/${kind}/${index}`, outcomes, attrs))
   return { path, outcome, group: kind, of }
+}
+
+/** Marks the comparisons with attributes that were left out of the question. */
+export function withoutWithheld(node: TraceNode, isWithheld: (attribute: string) => boolean): TraceNode {
+  if ('group' in node) return { ...node, of: node.of.map((one) => withoutWithheld(one, isWithheld)) }
+  if (![node.attribute, node.value_from ?? ''].some(isWithheld)) return node
+  return { ...node, actual: isWithheld(node.attribute) ? null : node.actual, withheld: true }
 }
 
 const outcomeWords = { true: 'is true', false: 'is false', unknown: 'is unknown' }

@@ -9,7 +9,14 @@ type Outcome = keyof typeof words.outcomes
 /** A part of a condition with its result, as the service answers it. */
 export type TraceNode = { path: string; outcome: Outcome } & (
   | { group: 'all' | 'any' | 'none'; of: TraceNode[] }
-  | { attribute: string; operator: string; value?: unknown; value_from?: string; actual: unknown }
+  | {
+      attribute: string
+      operator: string
+      value?: unknown
+      value_from?: string
+      actual: unknown
+      withheld?: true
+    }
 )
 
 const icons: Record<Outcome, IconName> = { true: 'check', false: 'close', unknown: 'question' }
@@ -46,7 +53,7 @@ function Node({ node }: { node: TraceNode }) {
 }
 
 function Leaf({ node }: { node: Extract<TraceNode, { attribute: string }> }) {
-  const { attribute, operator, value, value_from: from, actual } = node
+  const { attribute, operator, value, value_from: from, actual, withheld } = node
   return (
     <span className="trace-leaf">
       <span>
@@ -58,7 +65,9 @@ function Leaf({ node }: { node: Extract<TraceNode, { attribute: string }> }) {
         )}
       </span>
       <span className="actual">
-        {actual === null || actual === undefined ? (
+        {withheld ? (
+          words.withheld
+        ) : actual === null || actual === undefined ? (
           words.missing
         ) : (
           <>

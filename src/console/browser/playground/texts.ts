@@ -51,6 +51,7 @@ export const texts = {
     outcomes: { true: 'True', false: 'False', unknown: 'Unknown' },
     actual: 'it is',
     missing: 'the value is missing',
+    withheld: 'you cannot read the value, so the test was made without it',
   },
   preview: {
     title: 'Real decisions that would change',
@@ -62,6 +63,10 @@ export const texts = {
       `${flips.toLocaleString('en')} of ${count.toLocaleString('en')} decisions would change.`,
     why: 'Why then',
     cut: (count: number) => `The first ${count} are shown.`,
+    withheld: (count: number) =>
+      count === 1
+        ? '1 decision is not one that you can read.'
+        : `${count} decisions are not ones that you can read.`,
     skipped: (count: number) =>
       count === 1
         ? '1 decision lacks a value that the policies now read.'

@@ -100,7 +100,8 @@ function Promotion({ policy, token, onClose }: { policy: Policy; token: string; 
   )
 }
 
-function Flips({ preview: { evaluated, not_replayable: skipped, flips } }: { preview: PolicyPreview }) {
+function Flips({ preview }: { preview: PolicyPreview }) {
+  const { evaluated, not_replayable: skipped, withheld, flips } = preview
   const summary = words.summary(flips.length, evaluated)
   return (
     <>
@@ -131,10 +132,11 @@ function Flips({ preview: { evaluated, not_replayable: skipped, flips } }: { pre
           </ul>
         </>
       )}
-      {(skipped > 0 || flips.length > maxShown) && (
+      {(skipped + withheld > 0 || flips.length > maxShown) && (
         <div className="card-foot">
           {flips.length > maxShown && <span>{words.cut(maxShown)}</span>}
           {skipped > 0 && <span>{words.skipped(skipped)}</span>}
+          {withheld > 0 && <span>{words.withheld(withheld)}</span>}
         </div>
       )}
     </>

@@ -1,0 +1,76 @@
+import type { Deps } from '../../deps.ts'
+import { readInTenant } from '../../platform/db/read.ts'
+import type { Caller } from '../../platform/http/caller.ts'
+import { findAccount } from '../../tenancy/members/account-store.ts'
+import { memberResource } from '../../tenancy/members/member-schemas.ts'
+import { findMember } from '../../tenancy/members/store.ts'
+import { accountResource } from '../../tenancy/service-accounts/account-schemas.ts'
+import type { RegisteredObject } from '../evaluation/find-question-object.ts'
+import type { KnownSubject } from '../evaluation/store.ts'
+import { findRegistered, registeredKey } from '../resources/find-registered.ts'
+import { registrationResource } from '../resources/resource-schemas.ts'
+import { findResource } from '../resources/store.ts'
+
+/**
+ * A stored part of a question, or null if its asker could not read it by the route of its detail. Then it is left out of the
+ * question: the outcome for it would reveal it, too.
+ */
+export interface Readable<Part> {
+  part: Part | null
+  /** Whether an attribute, such as `subject.email`, was left out. */
+  isWithheld(attribute: string): boolean
+}
+
+type Access = Pick<Deps, 'db'>
+
+/** A member as the caller could read them. */
+export async function readableMember(
+  { db }: Access,
+  caller: Caller,
+  known: KnownSubject | null,
+): Promise<Readable<KnownSubject>> {
+  if (!known) return readable<KnownSubject>(null)
+  const { tenantId } = caller
+  const { id } = known.membership
+  const masked = await readInTenant(db, caller, async (read) => {
+    if (known.type === 'service_account') {
+      const account = await findAccount(read, tenantId, id)
+      return account && caller.readerBy('service_account:read')(accountResource(account))
+    }
+    const member = await findMember(read, tenantId, id)
+    return member && caller.readerBy('member:list')(memberResource(member))
+  })
+  return isWhole(masked) ? readable(known) : withheld((name) => name.startsWith('subject.'))
+}
+
+/** The registered resource of these names as the caller could read it. */
+export async function readableResource(
+  { db }: Access,
+  caller: Caller,
+  named: { type: string; id: string },
+): Promise<Readable<RegisteredObject>> {
+  const { tenantId } = caller
+  const [found, row] = await readInTenant(db, caller, (read) =>
+    Promise.all([
+      findRegistered(read, tenantId, [named]),
+      findResource(read, tenantId, { resource_type: named.type, resource_id: named.id }),
+    ]),
+  )
+  const object = found.get(registeredKey(named))
+  if (!object || !row) return readable<RegisteredObject>(null)
+  const masked = caller.readerBy('registered_resource:list')(registrationResource(row))
+  return isWhole(masked)
+    ? readable(object)
+    : withheld((name) => name.startsWith('resource.') && !given.has(name))
+}
+
+/** What every question says itself. */
+const given: ReadonlySet<string> = new Set(['resource.type', 'resource.id'])
+
+/** No policy can mask a field of these details yet. One that is masked would be withheld as a whole. */
+const isWhole = (masked: readonly string[] | null) => masked?.length === 0
+
+/** Nothing was left out. */
+export const readable = <Part>(part: Part | null): Readable<Part> => ({ part, isWithheld: () => false })
+
+const withheld = (isWithheld: (attribute: string) => boolean) => ({ part: null, isWithheld })

@@ -1,0 +1,104 @@
+import t from 'tap'
+import { colleague } from '../helpers/colleague.ts'
+import type { Client } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
+
+const service = await sharedService(t, { workers: false })
+const policies = '/api/v1/policies/'
+const leaf = (attribute: string, operator: string, value: unknown) => ({ attribute, operator, value })
+
+/** A tenant with an auditor, and with a member and a ship that have the attribute clearance 9. */
+async function furnished() {
+  const owner = await service.signUp()
+  const auditor = await colleague(service, owner, 'auditor')
+  const member = await colleague(service, owner)
+  const definition = { data_type: 'integer', display_name: 'Clearance', key: 'clearance' }
+  for (const category of ['subject', 'resource'])
+    await owner.post('/api/v1/attribute-definitions/', { ...definition, category })
+  const members = `/api/v1/tenants/${owner.tenantId}/members/`
+  const [{ id }] = (await owner.get(`${members}?user_id=${member.id}`)).body.results
+  t.equal((await owner.patch(`${members}${id}/`, { attributes: { clearance: 9 } })).status, 200)
+  const ship = { attributes: { clearance: 9 }, owner_id: member.id }
+  t.equal((await owner.put('/api/v1/resources/ship/1/', ship)).status, 201)
+  return { owner, auditor, member }
+}
+
+const hide = (owner: Client, action: string, conditions?: object) =>
+  owner.post(policies, {
+    name: `No ${action} for auditors`,
+    effect: 'deny',
+    actions: [action],
+    subjects: { roles: ['auditor'] },
+    ...(conditions && { conditions }),
+  })
+
+const draft = (attribute: string) => ({
+  name: 'Draft',
+  effect: 'deny',
+  actions: ['ship:steer'],
+  conditions: leaf(attribute, 'gte', 5),
+})
+
+const ask = async (by: Client, attribute: string, more: object) => {
+  const { status, body } = await by.post(`${policies}test-draft/`, { draft: draft(attribute), ...more })
+  t.equal(status, 200)
+  return body
+}
+
+t.test('a test is made without the member and the resource that its reader cannot read', async (t) => {
+  const { owner, auditor, member } = await furnished()
+  const question = { subject: { id: member.id }, resource: { type: 'ship', id: '1' } }
+  const seen = { trace: { outcome: 'true', actual: 9 }, withheld: [] }
+  for (const attribute of ['subject.clearance', 'resource.clearance'])
+    t.match(await ask(auditor, attribute, question), seen)
+  await hide(owner, 'member:list', leaf('resource.roles', 'contains', 'member'))
+  await hide(owner, 'registered_resource:list')
+  for (const attribute of ['subject.clearance', 'resource.clearance']) {
+    t.match(await ask(owner, attribute, question), seen)
+    const { trace, withheld, applies } = await ask(auditor, attribute, question)
+    t.match(trace, { outcome: 'unknown', actual: null, withheld: true })
+    t.same([withheld, applies], [[attribute], true], 'a deny applies without a value')
+  }
+  const given = { subject: { id: member.id, properties: { clearance: 3 } } }
+  t.match(await ask(auditor, 'subject.clearance', given), { trace: { actual: 3 }, withheld: [] })
+  const supposed = { subject: { roles: ['auditor'], properties: { clearance: 3 } } }
+  t.match(await ask(auditor, 'subject.clearance', supposed), { trace: { actual: 3 }, withheld: [] })
+  const cases = [{ name: 'one', input: question, expect: 'deny' }]
+  const { body } = await auditor.post(`${policies}test-draft/`, { draft: draft('subject.clearance'), cases })
+  t.match(body, { cases: [{ passed: true }], withheld: ['subject.clearance'] })
+  t.same((await ask(auditor, 'subject.clearance', {})).withheld, [], 'the reader can read themselves')
+})
+
+t.test('a preview decides only the decisions that its reader can read, as they can read them', async (t) => {
+  const { owner, auditor, member } = await furnished()
+  const question = {
+    subject: { type: 'user', id: member.id },
+    action: { name: 'ship:steer' },
+    resource: { type: 'ship', id: '1' },
+  }
+  t.equal((await owner.post('/access/v1/evaluation', question)).status, 200)
+  const allow = { name: 'All may steer', effect: 'allow', actions: ['ship:steer'] }
+  const preview = async (by: Client) => (await by.post(`${policies}preview-draft/`, { draft: allow })).body
+  const flip = {
+    subject: { id: member.id, email: member.email },
+    before: 'deny',
+    after: 'allow',
+    withheld: [],
+  }
+  t.match(await preview(auditor), { flips: [flip], withheld: 0 })
+  await owner.post(policies, {
+    name: 'Auditors see no addresses',
+    effect: 'allow',
+    actions: ['decision:list'],
+    subjects: { roles: ['auditor'] },
+    obligations: [{ type: 'mask_fields', properties: { fields: ['subject.email'] } }],
+  })
+  t.match(await preview(owner), { flips: [flip], withheld: 0 })
+  const masked = { ...flip, subject: { id: member.id, email: null }, withheld: ['subject.email'] }
+  t.match(await preview(auditor), { flips: [masked], withheld: 0 })
+  await hide(owner, 'decision:read')
+  const none = await preview(auditor)
+  t.match(none, { evaluated: 0, counts: { deny_to_allow: 0 } })
+  t.same(none.flips, [])
+  t.ok(none.withheld > 0)
+})
