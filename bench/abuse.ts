@@ -7,6 +7,7 @@ import { readConfig } from '../src/config.ts'
 import { reportAndExit } from '../src/stop-signal.ts'
 import { disposableDatabase } from '../test/helpers/database.ts'
 import type { Abuse } from './abuses/abuse.ts'
+import { costlyBodies, strangersBodies } from './abuses/bodies.ts'
 import { loopingModules } from './abuses/looping-modules.ts'
 import { policyTests, policyWrites } from './abuses/policy-trials.ts'
 import { percentile } from './percentile.ts'
@@ -19,7 +20,7 @@ import type { Turns } from './watch-loop.ts'
 //   node bench/abuse.ts [--only <name>,...] [--runs 3] [--seconds 10] [--json]
 // A new kind of abuse is a file in bench/abuses and a line in this list.
 
-const abuses: readonly Abuse[] = [loopingModules, policyTests, policyWrites]
+const abuses: readonly Abuse[] = [loopingModules, policyTests, policyWrites, strangersBodies, costlyBodies]
 
 const { values } = parseArgs({
   options: {

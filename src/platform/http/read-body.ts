@@ -41,9 +41,12 @@ export function bodyReader(limit: number): (ctx: Context) => Promise<unknown> {
     ctx.req.headers['content-type'] ||= 'application/octet-stream' // without a type koa-body would not read it
     await read(ctx, async () => {})
     const bytes = bodyBytes(ctx)
-    if (bytes.length > smallBody) await longBodyTurn()
+    const isLong = bytes.length > smallBody
+    if (isLong) await longBodyTurn()
     if (bytes.length > 0 && !isJson(ctx)) throw unsupported(sendJson)
-    return parse(bytes)
+    const value = parse(bytes)
+    if (isLong) await longBodyTurn() // before it is validated
+    return value
   }
 }
 
@@ -90,9 +93,7 @@ export function parseText(text: string): unknown {
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw parseError('The body must be a JSON object.')
-  // Only an escape can bring these into a text: raw, UTF-8 has no surrogates and JSON no NUL.
-  if (/\\u(0000|d[89a-f])/i.test(text) && !isWellFormed(value))
-    throw parseError('Text must not contain NUL or lone surrogates.')
+  if (hasIllFormedEscape(text)) throw parseError('Text must not contain NUL or lone surrogates.')
   return value
 }
 
@@ -117,12 +118,20 @@ function extentOf(text: string): { depth: number; values: number } {
   return { depth, values }
 }
 
-/** Postgres cannot store NUL, and the policy engine aborts on lone surrogates, so both are refused here. */
-function isWellFormed(value: unknown): boolean {
-  if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed()
-  if (typeof value !== 'object' || value === null) return true
-  if (Array.isArray(value)) return value.every(isWellFormed)
-  return Object.keys(value).every(
-    (key) => isWellFormed(key) && isWellFormed((value as Record<string, unknown>)[key]),
-  )
+const pair = /\\ud[89ab]..\\ud[c-f]/iy
+const nulOrHalf = /\\u(0000|d[89a-f])/iy
+
+/**
+ * Whether a text of valid JSON has NUL or a lone surrogate: Postgres cannot store NUL, and the policy engine aborts on lone
+ * surrogates. Only escapes can name them: raw, UTF-8 has no surrogates and JSON no NUL.
+ */
+function hasIllFormedEscape(text: string): boolean {
+  for (let at = text.indexOf('\\'), end = 0; at !== -1; at = text.indexOf('\\', end)) {
+    end = at + 2
+    if (text[at + 1] !== 'u') continue
+    pair.lastIndex = nulOrHalf.lastIndex = at
+    if (pair.test(text)) end = at + 12
+    else if (nulOrHalf.test(text)) return true
+  }
+  return false
 }
