@@ -28,7 +28,8 @@ export async function findUnknownWords(
     const left = hinted.map((one) => without(one, isInRoles))
     if (!left.some(({ unknown }) => unknown.action || unknown.resourceType)) return left
     const declared = await deps.declaredWords(caller)
-    return left.map((one) => without(one, (word) => declared.has(word) || isRegistered(one)))
+    const isDeclared = (...words: string[]) => words.some((word) => declared.has(word))
+    return left.map((one) => withRegisteredType(without(one, isDeclared)))
   } catch {
     return questions.map((one) => ({ ...one, unknown: { action: false, resourceType: false } }))
   }
@@ -51,4 +52,7 @@ function without(one: HintedQuestion, isNamed: (...words: string[]) => boolean):
 }
 
 /** A registered resource is of a type that exists. */
-const isRegistered = ({ object }: LoadedQuestion) => typeof object === 'object' && 'registered' in object
+function withRegisteredType(one: HintedQuestion): HintedQuestion {
+  const isRegistered = typeof one.object === 'object' && 'registered' in one.object
+  return isRegistered ? { ...one, unknown: { ...one.unknown, resourceType: false } } : one
+}
