@@ -67,9 +67,14 @@ export function compileBody(
   return { fields, rules, compiled, warnings, module, checksum: checksumOf({ ...fields, ...rules }) }
 }
 
-/** 422 with the position of each fault in the text of the request. */
+// Each position is looked for in the whole text.
+const maxLocated = 50
+const maxSearched = 5_000_000
+
+/** 422 with the position of each fault in the text of the request: of the first 50 faults, and of fewer in a long text. */
 export function policyInvalid(faults: readonly Fault[], text: string, at = ''): ApiError {
-  const errors = faults.map(({ pointer, code, detail }) => ({
+  const many = Math.max(1, Math.min(maxLocated, Math.floor(maxSearched / text.length)))
+  const errors = faults.slice(0, many).map(({ pointer, code, detail }) => ({
     field: `${at}${pointer}`.slice(1).replaceAll('/', '.'),
     pointer: `${at}${pointer}`,
     ...locate(text, `${at}${pointer}`),
