@@ -87,7 +87,8 @@ export function approvalRoutes(deps: Deps): Route[] {
         refusals: [409],
         load: lockedRequest,
         resource: requestResource,
-        takesAway: () => decision === 'reject',
+        // Also an approval: a removal can wait for it. Without a request, which counts, there is no vote.
+        takesAway: () => true,
         act: async (tx, { caller, body: { comment } }, request) =>
           showRequest(await vote(tx, deps, caller, request, { decision, comment })),
       }),

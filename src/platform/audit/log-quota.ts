@@ -4,12 +4,13 @@ import { ApiError } from '../errors.ts'
 import type { Caller } from '../http/caller.ts'
 import { nilUuid } from '../uuid.ts'
 
-/** A change whose log is counted. `refuses`: false for a change that is made although the quota is used up. */
+/** A change whose log is counted. */
 interface CountedChange {
   caller: Pick<Caller, 'tenantId' | 'userId' | 'impersonatorId' | 'subjectType'>
   /** in ms since 1970 */
   at: number
-  refuses: boolean
+  /** How many times the quota it may use: infinitely often where it is never refused. */
+  times: number
 }
 
 export interface LogQuota {
@@ -28,7 +29,7 @@ const counted = new WeakMap<Tx, CountedChange & { bytes: number }>()
 /**
  * From now on, what the transaction writes into the tenant's versions, audit log, events and approval requests counts
  * against LIMIT_LOG_MB_PER_DAY, a person's changes also against their tenth of it. The commit fails with 429
- * `quota_exceeded` when there is not enough left, unless the change is never refused.
+ * `quota_exceeded` when there is not enough left of `times` the quota.
  */
 export function countLog(tx: Tx, quota: LogQuota, change: CountedChange): void {
   const known = counted.get(tx)
@@ -53,11 +54,11 @@ const sizeOf = (value: unknown) =>
 function addBytes(
   tx: Tx,
   limit: number,
-  { caller, at, refuses, bytes }: CountedChange & { bytes: number },
+  { caller, at, times, bytes }: CountedChange & { bytes: number },
 ): void {
   const day = dayOf(at)
   const row = (userId: string, most: number) =>
-    sql.fragment`(${caller.tenantId}, ${userId}, ${day}, ${bytes}, ${refuses ? Math.floor(most) : null})`
+    sql.fragment`(${caller.tenantId}, ${userId}, ${day}, ${bytes}, ${Number.isFinite(times) ? Math.floor(most * times) : null})`
   const person = caller.subjectType === 'user' ? (caller.impersonatorId ?? caller.userId) : null
   const ofTenant = row(nilUuid, limit)
   const rows = person ? sql.fragment`${row(person, limit * personalShare)}, ${ofTenant}` : ofTenant

@@ -6,11 +6,12 @@ import { notFound, unavailable } from '../errors.ts'
 import { createKeyedSemaphore } from '../keyed-semaphore.ts'
 import { Accepted, type GuardedCall } from './approvals.ts'
 import { refreshCaller } from './authenticate.ts'
+import type { Caller } from './caller.ts'
 import { decide, logWithChange, resourceIn, sentResource } from './decide.ts'
 import { type Allowed, assertAllowed, permit, permitChange } from './permit.ts'
 import type { RepeatableCall } from './repeatable-call.ts'
 import type { PathDeps, RequestContext } from './request-context.ts'
-import { type AnyInput, type Changing, overtaken, type Route } from './route.ts'
+import { type AnyInput, type Changing, overtaken } from './route.ts'
 import type { StoredCall } from './stored-call.ts'
 
 interface Change {
@@ -111,14 +112,14 @@ function repeated({ http }: RequestContext, first: { answer: unknown }): unknown
 /** Also gives the answer of the first call, if this one repeats it: the caller needs the permission still. */
 async function loadAndDecide(tx: Tx, deps: PathDeps, request: RequestContext, change: Change) {
   const { route, input, approvalId, repeatable } = change
-  // For the approval request that the change may need.
-  countLog(tx, deps.config, { caller: request.caller, at: request.now, refuses: true })
   const first = repeatable ? await repeatable.find(tx) : null
   const call = guardedCall(request, change)
   // Lock the approval first: of two calls with the same approval, the second waits here and then finds it used.
   const presented = approvalId === null || first ? null : await deps.approvals.find(tx, call, approvalId)
   const loaded = route.load ? await route.load(tx, input) : undefined
   if (loaded === null) throw notFound()
+  // For the approval request that the change may need.
+  countChange(tx, deps, request, change, { caller: request.caller, loaded, isPermitted: false })
   const resource = route.resource
     ? resourceIn(request, route.resource(loaded, input))
     : sentResource(request, input.body)
@@ -147,11 +148,7 @@ async function actAndConsume(
 ): Promise<{ answer: unknown; isLogged: boolean }> {
   const { route, input, repeatable } = change
   const caller = { ...request.caller, ...(route.into && { tenantId: route.into(decided.prepared) }) }
-  countLog(tx, deps.config, {
-    caller,
-    at: request.now,
-    refuses: !takesAway(request.route, change, decided.loaded),
-  })
+  countChange(tx, deps, request, change, { caller, loaded: decided.loaded, isPermitted: true })
   const answer = await route.act(tx, input, decided.loaded, decided.prepared)
   const { approvalId } = decided.permitted
   if (answer === overtaken) return { answer, isLogged: false }
@@ -161,9 +158,21 @@ async function actAndConsume(
   return { answer, isLogged: !route.into && logWithChange(tx, deps, request) }
 }
 
-/** A change that takes something away is made although the tenant's logs are full for the day. */
-const takesAway = ({ method }: Pick<Route, 'method'>, { route, input }: Change, loaded: unknown): boolean =>
-  method === 'DELETE' || (route.takesAway?.(input, loaded) ?? false)
+/**
+ * A change that takes something away is made although the tenant's logs are full for the day. Its approval is requested up
+ * to twice the quota: a request can be cancelled and made again without end.
+ */
+function countChange(
+  tx: Tx,
+  deps: PathDeps,
+  request: RequestContext,
+  { route, input }: Change,
+  { caller, loaded, isPermitted }: { caller: Caller; loaded: unknown; isPermitted: boolean },
+): void {
+  const takesAway = request.route.method === 'DELETE' || (route.takesAway?.(input, loaded) ?? false)
+  const removal = isPermitted ? Number.POSITIVE_INFINITY : 2
+  countLog(tx, deps.config, { caller, at: request.now, times: takesAway ? removal : 1 })
+}
 
 /** The call that an approval is bound to. */
 function guardedCall(

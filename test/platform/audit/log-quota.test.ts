@@ -141,6 +141,27 @@ t.test('the body of a call that needs an approval counts', async (t) => {
   t.ok(path)
 })
 
+t.test('a removal that needs an approval is requested, approved and made beyond the quota', async (t) => {
+  const { owner, id: tenantId, path, hire } = await foundFirm(service)
+  const [admin, leaver, removed] = [await hire('admin'), await hire('member'), await hire('member')]
+  const gate = { effect: 'require_approval', actions: ['member:delete', 'member:update'] }
+  await expect(201, owner.post(policies, { name: 'Ask', ...gate }))
+  await expect(201, create(admin, 'Counted'))
+  await leave(tenantId, nil, 100)
+  const member = `${path}/members/${leaver.memberId}/`
+  t.match(await admin.patch(member, { status: 'suspended' }), {
+    status: 403,
+    body: { code: 'approval_required' },
+  })
+  t.match(await admin.patch(member, { status: 'active', roles: ['viewer'] }), { status: 429 })
+  const removal = `${path}/members/${removed.memberId}/`
+  const asked = await admin.delete(removal)
+  t.match(asked, { status: 403, body: { code: 'approval_required' } })
+  const request = asked.body.approval_request.id
+  t.match(await owner.post(`/api/v1/approval-requests/${request}/approve/`, {}), { status: 200 })
+  t.match(await admin.delete(removal, { headers: { 'approval-request': request } }), { status: 204 })
+})
+
 t.test('counts of earlier days are deleted', async (t) => {
   const { owner, id: tenantId } = await foundFirm(service)
   await expect(201, create(owner, 'First'))
