@@ -153,11 +153,17 @@ export type Removed = z.infer<typeof removedRow>
 
 const removedPasskeys = (ids: readonly string[]): Removed[] => ids.map((id) => ({ id, type: 'passkey' }))
 
-/** Deletes a person's young factors and those made since `since`, with their codes; returns them. As the system role. */
+/**
+ * Deletes a person's young factors and those made since `since`, with their codes; returns them. An app is made when it is
+ * confirmed, which can be some minutes after its set-up began. As the system role.
+ */
 export async function deleteYoungDevices(tx: Tx, young: Young): Promise<readonly Removed[]> {
+  const { userId, since } = young
   const devices = await tx.any(sql.type(removedRow)`
     delete from otp_devices
-    where user_id = ${young.userId} and type <> 'email' and ${isYoung(young)} returning id, type`)
+    where user_id = ${userId} and type <> 'email'
+      and (${isYoung(young)} or confirmed_at >= ${since === undefined ? null : moment(since)}::timestamptz)
+    returning id, type`)
   return [...devices, ...removedPasskeys(await deleteYoungPasskeys(tx, young))]
 }
 

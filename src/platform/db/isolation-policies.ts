@@ -139,7 +139,7 @@ export const tablesOfPeople: Record<string, string> = {
   made_tenants: 'a user created the tenant, and can have left it since',
   link_tokens: 'a user confirms an address outside of any tenant; tenant_id says where the flow began',
   pending_sessions: 'a user is signing in; tenant_id says to which tenant',
-  refresh_families: 'follows a session when it switches tenants; the API role sees none',
+  refresh_families: 'follows a session when it switches tenants; the API role sees those of the person',
   sessions: 'a user signs in, and the session can switch tenants; tenant_id says where it began',
 }
 

@@ -3,7 +3,7 @@ import t from 'tap'
 import { proveAddress } from '../../helpers/prove-address.ts'
 import { type Client, claimsOf, startService, tokenIn } from '../../helpers/service.ts'
 import { expect } from '../../tenancy/staff.ts'
-import { codeIn, enrol, longProven, requireMfa } from '../otp/authenticator.ts'
+import { codeAt, codeIn, enrol, longProven, requireMfa } from '../otp/authenticator.ts'
 
 const service = await startService(t)
 const superuser = new pg.Client({ connectionString: service.databases.superuser })
@@ -229,6 +229,22 @@ t.test(
     const { results } = await expect(200, back.get('/api/v1/audit-log/?action=profile:undo'))
     t.match(results, [{ changes: { email: { before: email, after: owner.email } } }])
     t.equal(await updates(back), 2)
+  },
+)
+
+t.test(
+  'the link also removes an app that was confirmed after the change, though its set-up began before',
+  async (t) => {
+    const owner = await longProven(service)
+    const thief = await service.logIn(owner)
+    const { secret } = await expect(200, thief.post('/api/v1/auth/otp/totp/setup/', {}))
+    service.advance(minute)
+    await move(thief, `thief.${owner.email}`)
+    const code = codeAt(secret, service.now())
+    await expect(200, thief.post('/api/v1/auth/otp/totp/confirm/', { code }))
+    service.advance(25 * hour)
+    await expect(200, undo(await undoLink(owner.email)))
+    t.match((await (await service.logIn(owner)).get(me)).body, { mfa_enabled: false })
   },
 )
 

@@ -103,6 +103,21 @@ t.test('after the first proof a login leads to a fresh tenant, and to others onl
 })
 
 t.test(
+  'a login enters a tenant that the person joined after the first proof, if they have no other',
+  async (t) => {
+    const person = await service.signUp()
+    await reset(person.email)
+    const proven = { email: person.email, password }
+    const fresh = await service.logIn({ ...person, ...proven })
+    const firm = await foundFirm(service)
+    service.advance(60_000)
+    await expect(201, firm.owner.post(`${firm.path}/members/`, { user_id: person.id }))
+    await expect(204, fresh.delete(`/api/v1/tenants/${entered(fresh.access)}/`))
+    t.equal(entered((await expect(200, attemptLogin(service, proven))).access), firm.id)
+  },
+)
+
+t.test(
   'after the first proof no owner of a tenant from before can act as the person who has not entered it',
   async (t) => {
     const person = await service.logIn(await longProven(service))
