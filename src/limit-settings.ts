@@ -87,7 +87,7 @@ export const limitSettings = {
   LIMIT_DECISION_MS_PER_SECOND: setting(
     wholeNumber(1, 1_000),
     500,
-    'Milliseconds of each second that a process spends on decisions for one tenant, and for one person over all their tenants; beyond that, 503 `too_costly`',
+    'Milliseconds of each second that a process spends on decisions for one tenant, one person of it three quarters at most, and for one person over all their tenants; beyond that, 503 `too_costly`',
   ),
   LIMIT_RESOURCES: setting(
     wholeNumber(0, 10_000_000),

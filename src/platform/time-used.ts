@@ -11,6 +11,9 @@ interface Who {
   tenantId: string
 }
 
+/** One person leaves the rest of a tenant's time to its other members: otherwise one alone could use up all of it. */
+const personalShare = 0.75
+
 /** Counts the time that work took in the current window. */
 export interface TimeUsed {
   add(by: Who, ms: number): void
@@ -28,6 +31,8 @@ export function timeUsed({ windowMs, person, tenant, process }: TimeShare, now: 
   let total = 0
   let persons = new Map<string, number>()
   let tenants = new Map<string, number>()
+  /** of each person in each tenant */
+  let parts = new Map<string, number>()
   const startWindow = () => {
     const current = Math.floor(now() / windowMs)
     if (current === window) return
@@ -35,6 +40,7 @@ export function timeUsed({ windowMs, person, tenant, process }: TimeShare, now: 
     total = 0
     persons = new Map()
     tenants = new Map()
+    parts = new Map()
   }
   const ofPerson = (userId: string) => {
     startWindow()
@@ -44,14 +50,20 @@ export function timeUsed({ windowMs, person, tenant, process }: TimeShare, now: 
     add({ userId, tenantId }, ms) {
       persons.set(userId, ofPerson(userId) + ms)
       tenants.set(tenantId, (tenants.get(tenantId) ?? 0) + ms)
+      const part = partOf(userId, tenantId)
+      parts.set(part, (parts.get(part) ?? 0) + ms)
       total += ms
     },
     ofPerson,
     msUntilLeft({ userId, tenantId }) {
       const mine = ofPerson(userId)
       const isProcessUsed = total >= process && mine >= process / Math.max(1, persons.size)
-      const isUsed = mine >= person || (tenants.get(tenantId) ?? 0) >= tenant || isProcessUsed
-      return isUsed ? (window + 1) * windowMs - now() : 0
+      const isTenantUsed =
+        (tenants.get(tenantId) ?? 0) >= tenant ||
+        (parts.get(partOf(userId, tenantId)) ?? 0) >= tenant * personalShare
+      return mine >= person || isTenantUsed || isProcessUsed ? (window + 1) * windowMs - now() : 0
     },
   }
 }
+
+const partOf = (userId: string, tenantId: string) => `${userId} ${tenantId}`

@@ -33,7 +33,8 @@ const minute = 60_000
 const oneThread = { atATime: 1, ofOne: 1, maxWaiting: 5, maxWaitMs: 20_000 }
 
 /**
- * What costly work may take: of a person over all their tenants, of a tenant, and of the process.
+ * What costly work may take: of a person over all their tenants, of a tenant (one person three quarters of it), and of the
+ * process.
  */
 export const workLimits = {
   /** Measuring patterns of conditions, in a thread. */

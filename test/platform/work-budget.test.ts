@@ -41,6 +41,15 @@ t.test('the people of a tenant share its budget', async (t) => {
   await inTurn('modules', by('three', 'b'), taking(1))
 })
 
+t.test('one person leaves a quarter of the budget of a tenant to its others', async (t) => {
+  const { inTurn } = newBudget({ person: 30_000, tenant: 30_000, process: 90_000 })
+  await inTurn('modules', by('one', 'a'), taking(22_500))
+  await t.rejects(inTurn('modules', by('one', 'a'), taking(1)), tooCostly)
+  await inTurn('modules', by('two', 'a'), taking(7_500))
+  await t.rejects(inTurn('modules', by('three', 'a'), taking(1)), tooCostly)
+  await inTurn('modules', by('one', 'b'), taking(1))
+})
+
 t.test('when the time of the process is used up, those who took little go on', async (t) => {
   const { inTurn } = newBudget({ person: 39_000, process: 30_000 })
   await inTurn('modules', by('many'), taking(30_000))
