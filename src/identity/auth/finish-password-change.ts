@@ -55,7 +55,8 @@ export async function finishPasswordChange(
   })
   const notice = { tenantId, requestId, at }
   if (firstProof) {
-    const variables = { firstName, ...firstProof, ...(await namesOfTenants(tx, userId)) }
+    // The name is from before: another person can have given it.
+    const variables = { firstName: '', ...firstProof, ...(await namesOfTenants(tx, userId)) }
     await notifyPerson(tx, deps.sealer, userId, { ...notice, template: 'account_cleared', variables })
   } else
     await notifyPerson(tx, deps.sealer, userId, {

@@ -2,6 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { makeLink } from '../../platform/links/one-time-link.ts'
+import { greeted } from '../../platform/mail/free-text.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { findFirstTenantOf } from '../../tenancy/tenants/store.ts'
 import { anonymousMailUses } from '../rate-limits/limits.ts'
@@ -30,7 +31,13 @@ async function mailResetLink(deps: Deps, requestInfo: RequestInfo, email: string
   const { person, tenantId } = await asSystem(deps.db, 'no person is logged in yet', async (tx) => {
     const found = await findCredentials(tx, email)
     const person = found?.is_active
-      ? { id: found.id, email, firstName: found.first_name, lastName: found.last_name }
+      ? {
+          id: found.id,
+          email,
+          firstName: found.first_name,
+          lastName: found.last_name,
+          emailVerified: found.email_verified,
+        }
       : null
     return { person, tenantId: person && (await findFirstTenantOf(tx, person.id)) }
   })
@@ -44,14 +51,15 @@ async function mailResetLink(deps: Deps, requestInfo: RequestInfo, email: string
 async function sendLink(
   deps: Deps,
   tx: Tx,
-  person: Person,
+  person: Person & { emailVerified: boolean },
   tenantId: string,
   requestInfo: RequestInfo,
 ): Promise<void> {
   const at = deps.clock()
-  const { id: userId, email, firstName } = person
+  const { id: userId, email } = person
   const lifeMs = deps.config.PASSWORD_RESET_VALIDITY_SECONDS * 1000
   const link = await makeLink(tx, deps, { purpose: 'password_reset', userId, tenantId, email, at, lifeMs })
-  const mail = { tenantId, to: email, template: 'password_reset', variables: { firstName, link } } as const
+  const variables = { firstName: greeted(person), link }
+  const mail = { tenantId, to: email, template: 'password_reset', variables } as const
   await sendMail(tx, deps.sealer, { ...mail, requestId: requestInfo.requestId, at })
 }

@@ -5,6 +5,7 @@ import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { endOldTokens } from '../../platform/links/link-store.ts'
 import { linkUrl } from '../../platform/links/mailed-links.ts'
 import { makeLinkToken } from '../../platform/links/one-time-link.ts'
+import { greeted } from '../../platform/mail/free-text.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { findFirstTenantOf } from '../../tenancy/tenants/store.ts'
 import { createOwnTenantOnceADay, type Person } from '../auth/create-own-tenant.ts'
@@ -59,7 +60,13 @@ async function mailMagicLink(deps: Deps, requestInfo: RequestInfo, asked: Asked)
   const { person, tenantId } = await asSystem(deps.db, 'no person is logged in yet', async (tx) => {
     const found = await findCredentials(tx, email)
     const person = found?.is_active
-      ? { id: found.id, email, firstName: found.first_name, lastName: found.last_name }
+      ? {
+          id: found.id,
+          email,
+          firstName: found.first_name,
+          lastName: found.last_name,
+          emailVerified: found.email_verified,
+        }
       : null
     return { person, tenantId: person && (await findFirstTenantOf(tx, person.id)) }
   })
@@ -75,18 +82,19 @@ async function mailMagicLink(deps: Deps, requestInfo: RequestInfo, asked: Asked)
 async function sendLink(
   deps: Deps,
   tx: Tx,
-  { id: userId, email, firstName }: Person,
+  person: Person & { emailVerified: boolean },
   { home: tenantId, asked }: { home: string; asked: string | undefined },
   requestInfo: RequestInfo,
 ): Promise<string> {
   const at = deps.clock()
+  const { id: userId, email } = person
   const purpose = 'magic_link'
   await lockUser(tx, userId) // links that are asked for at the same time count each other
   await endOldTokens(tx, { userId, purpose, kept: maxLive - 1, at })
   const target = asked === undefined ? {} : { targetId: asked }
   const lifeMs = minutes * 60_000
   const token = await makeLinkToken(tx, { purpose, userId, tenantId, email, ...target, at, lifeMs })
-  const variables = { firstName, link: linkUrl(deps, purpose, token), minutes }
+  const variables = { firstName: greeted(person), link: linkUrl(deps, purpose, token), minutes }
   const mail = { tenantId, to: email, template: 'magic_link', variables } as const
   await sendMail(tx, deps.sealer, { ...mail, requestId: requestInfo.requestId, at })
   return token

@@ -2,6 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { readInTenant } from '../../platform/db/read.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
+import { greeted } from '../../platform/mail/free-text.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { mailUses } from '../rate-limits/limits.ts'
@@ -19,12 +20,14 @@ export async function sendEmailCode({ db, config, sealer, clock, limiters }: Dep
   assertChannelOn(config, 'email')
   if (beganByMail(caller.auth.session.amr)) throw mailboxShownAlready()
   const { userId, tenantId, sessionId: signInId, requestInfo, auth } = caller
-  const { firstName } = auth.user
-  const { address: email } = await readInTenant(db, caller, (read) => findMailbox(read, userId, clock()))
+  const { address: email, proven } = await readInTenant(db, caller, (read) =>
+    findMailbox(read, userId, clock()),
+  )
   await limiters.take(mailUses('code', email))
   const validity = config.OTP_EMAIL_TOKEN_VALIDITY_SECONDS
   const at = clock()
   const code = makeEmailCode()
+  const firstName = greeted({ firstName: auth.user.firstName, emailVerified: proven })
   const hash = emailCodeHashes(sealer, { userId, email }, code)[0]!
   await inTenant(db, caller, async (tx) => {
     const deviceId = await putEmailDevice(tx, { userId, id: timeOrderedId(at), at })

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { lockOnCluster, rowLock } from '../../platform/db/cluster-locks.ts'
 import { uniqueViolation } from '../../platform/db/database-errors.ts'
 import type { ListPage } from '../../platform/db/list.ts'
+import { isProven } from '../../platform/db/proven-address.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { idRow } from '../../platform/db/row-schemas.ts'
 import { sql, sqlState, type Tx } from '../../platform/db/transaction.ts'
@@ -70,6 +71,7 @@ const credentialsRow = z.object({
   last_name: z.string(),
   password_hash: z.string(),
   is_active: z.boolean(),
+  email_verified: z.boolean(),
 })
 
 /** A person with the hash of their password. */
@@ -78,7 +80,8 @@ export type Credentials = z.infer<typeof credentialsRow>
 /** The credentials of an address, or null. As the system role. */
 export function findCredentials(tx: Read, email: string): Promise<Credentials | null> {
   return tx.maybeOne(sql.type(credentialsRow)`
-    select id, email, first_name, last_name, password_hash, is_active from users where email = ${email}`)
+    select u.id, u.email, u.first_name, u.last_name, u.password_hash, u.is_active, ${isProven} as email_verified
+    from users u where u.email = ${email}`)
 }
 
 /**

@@ -25,6 +25,18 @@ export const message = freeTextOf(longestMessage)
 export const reason = freeTextOf(100)
 
 /**
+ * The name by which a mail greets its reader. None while the address is not proven: then the reader can be a stranger, and
+ * the name any text that another person gave.
+ */
+export const greeted = ({
+  firstName,
+  emailVerified,
+}: {
+  firstName: string
+  emailVerified: boolean
+}): string => (emailVerified ? firstName : '')
+
+/**
  * How a mail names who acted: a person by their name, when they gave one, and proven address; a service account by its
  * name. A name never shows an address: it could be another person's.
  */

@@ -62,6 +62,33 @@ t.test(
   },
 )
 
+t.test(
+  'mails to an address that was not proven yet do not greet by the name that the account was given',
+  async (t) => {
+    const spam = 'Win at evil.example'
+    const squatter = await service.signUp({ first_name: spam })
+    const { email } = squatter
+    await expect(200, squatter.post('/api/v1/auth/otp/email/send/', {}))
+    const code = await service.mailTo(email, 'Your sign-in code')
+    await expect(200, post('magic-link', { email }))
+    const link = await service.mailTo(email, 'Someone asked to log in')
+    await reset(email)
+    const mails = [
+      code,
+      link,
+      await service.mailTo(email, 'Reset'),
+      await service.mailTo(email, 'starts anew'),
+    ]
+    for (const { text } of mails) t.match(text, /^Hello,/)
+    await expect(200, post('password/reset', { email }))
+    t.match(
+      await service.mailTo(email, `Hello ${spam}`),
+      { subject: 'Reset your password' },
+      'but now they do',
+    )
+  },
+)
+
 t.test('a link to log in does so too, and removes the password', async (t) => {
   const address = 'second.hire@corp.example'
   const { owner, authenticator, key } = await trojan(address)
