@@ -101,8 +101,8 @@ export interface Operations {
   'POST /auth/switch-tenant/': { query: {  }; body: { tenant_id: string; refresh?: string }; answer: TokenPair }
   'POST /auth/logout/': { query: {  }; body: undefined; answer: { message: "Logged out" } }
   'POST /invitations/accept/': { query: {  }; body: { token: string; password?: string; first_name?: string; last_name?: string }; answer: { invitation_id: string; tenant: { id: string; name: string; slug: string }; member: Member; access?: string; refresh?: string; otp_required?: true; temporary_token?: string; expires_in?: number; methods?: ("passkey" | "totp" | "email" | "static")[] } }
-  'POST /auth/logout-all/': { query: {  }; body: undefined; answer: { message: "Logged out" } }
-  'POST /auth/password/change/': { query: {  }; body: { current_password: string; new_password: string }; answer: { message: "Password changed" } }
+  'POST /auth/logout-all/': { query: {  }; body: { revoke_keys?: boolean }; answer: { message: "Logged out" } }
+  'POST /auth/password/change/': { query: {  }; body: { current_password: string; new_password: string; revoke_keys?: boolean }; answer: { message: "Password changed" } }
   'POST /auth/password/reset/': { query: {  }; body: { email: string }; answer: { message: "If this address has an account, a link to reset its password was sent" } }
   'POST /auth/password/reset/confirm/': { query: {  }; body: { token: string; password: string }; answer: { message: "Password changed" } }
   'GET /auth/sessions/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (Session)[]; count: number | null } }
@@ -120,7 +120,7 @@ export interface Operations {
   'POST /auth/otp/verify/': { query: {  }; body: { code: string; device_type?: "totp" | "email" | "static"; type?: "totp" | "email" | "static" }; answer: { verified: true; device_type: "passkey" | "totp" | "email" | "static"; device_id: string; counts_from: string | null; access?: string; refresh?: string } }
   'POST /auth/otp/undo/': { query: {  }; body: { token: string }; answer: { message: "Second factor removed" } }
   'GET /auth/otp/devices/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (OtpDevice)[]; count: number | null } }
-  'DELETE /auth/otp/devices/{id}/': { query: {  }; body: undefined; answer: undefined }
+  'DELETE /auth/otp/devices/{id}/': { query: {  }; body: { current_password?: string }; answer: undefined }
   'POST /auth/passkeys/registration/': { query: {  }; body: { current_password?: string }; answer: PasskeyCreationOptions }
   'POST /auth/passkeys/': { query: {  }; body: { name?: string; credential: { id: string; rawId: string; type: "public-key"; response: { clientDataJSON: string; attestationObject: string; transports?: (string)[] } } }; answer: Passkey }
   'GET /auth/passkeys/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (Passkey)[]; count: number | null } }

@@ -41,8 +41,8 @@ async function afterTheirTime(tally: Tally, service: Service) {
     [905 * second, 'magic link', link('auth/magic-link/confirm', 'magic link', { nonce: secrets.nonce })],
     [hour, 'reset', link('auth/password/reset/confirm', 'reset', words)],
     [24 * hour, 'verification', link('auth/email/verify/confirm', 'verification')],
+    [24 * hour, 'factor undo', link('auth/otp/undo', 'factor undo')],
     [72 * hour, 'address undo', link('auth/email/undo', 'address undo')],
-    [72 * hour, 'factor undo', link('auth/otp/undo', 'factor undo')],
     [168 * hour, 'invitation', link('invitations/accept', 'invitation', words)],
     [168 * hour + 1 * second, 'refresh token', () => post('auth/refresh', { refresh: caller.refresh })],
   ]

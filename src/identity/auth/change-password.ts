@@ -9,16 +9,17 @@ import { replacePassword } from '../users/store.ts'
 import { checkCurrentPassword, wrongCurrentPassword } from './check-password.ts'
 import { tenantWords } from './context-words.ts'
 import { finishPasswordChange } from './finish-password-change.ts'
+import { revoking } from './logout.ts'
 import { refuseWeakPassword } from './password-policy.ts'
 
 /**
- * Changes the caller's password; this session stays, the others end. 400 for a wrong current or a weak new password,
+ * Changes the caller's password; this session stays, the others end, and on request the API keys. 400 for a wrong current or a weak new password,
  * 401 if MFA is on and the session has not shown a second factor recently.
  */
 export async function changePassword(
   deps: Deps,
   caller: Caller,
-  body: { current_password: string; new_password: string },
+  body: { current_password: string; new_password: string; revoke_keys: boolean },
 ): Promise<{ message: 'Password changed' }> {
   const { userId, sessionId, tokenTenantId: tenantId, requestInfo, auth } = caller
   const { firstName } = auth.user
@@ -34,12 +35,13 @@ export async function changePassword(
   const entry = { ...doneBy(caller, at), tenantId, action: 'password:change' } as const
   const changed = await asSystem(deps.db, 'a person has sessions in many tenants', async (tx) => {
     if (!(await replacePassword(tx, { id: userId, from, to }))) return false
-    await appendAudit(tx, { ...entry, target: { type: 'user', id: userId } })
+    await appendAudit(tx, { ...entry, target: { type: 'user', id: userId }, ...revoking(body.revoke_keys) })
     await finishPasswordChange(deps, tx, {
       userId,
       firstName,
       tenantId,
       keepSession: sessionId,
+      revokeKeys: body.revoke_keys,
       requestInfo,
       at,
     })

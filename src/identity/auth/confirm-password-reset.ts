@@ -4,6 +4,7 @@ import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { deadLink, findLink, type PresentedLink, spendLink } from '../../platform/links/one-time-link.ts'
 import { findPerson, listMembershipsOf } from '../../tenancy/members/store.ts'
+import { removeYoungFactors } from '../otp/young-factors.ts'
 import { accountKey } from '../rate-limits/limits.ts'
 import { clearAttempts } from '../rate-limits/store.ts'
 import { holdBackMailedCodes } from '../users/address-store.ts'
@@ -16,7 +17,8 @@ import { refuseWeakPassword } from './password-policy.ts'
 const dayMs = 86_400_000
 
 /**
- * Sets a new password with a mailed token, once: ends all sessions, proves the address and lifts its lock. It does
+ * Sets a new password with a mailed token, once: ends all sessions, revokes API keys, removes young factors, which a thief
+ * of the password could have enrolled, proves the address and lifts its lock. It does
  * not log the person in, because a second factor stays due, and a code to the same mailbox is not enough. If the address
  * was not proven yet, the account starts anew ({@link proveByMailbox}), with a fresh tenant. 400 `token_expired` for a token
  * that is only too old, else `token_invalid`; 400 on `password` for a weak password, which leaves the token usable.
@@ -60,7 +62,10 @@ async function useLink(
   if (!proof) throw deadLink()
   const { isFirst } = proof
   await clearAttempts(tx, accountKey(email))
-  if (!isFirst) await holdBackMailedCodes(tx, { id: userId, until: at + dayMs, at })
+  if (!isFirst) {
+    await removeYoungFactors(tx, userId, { tenantId, actorId: userId, requestId: requestInfo.requestId, at })
+    await holdBackMailedCodes(tx, { id: userId, until: at + dayMs, at })
+  }
   await appendAudit(tx, {
     tenantId,
     actor: { id: userId, email },
@@ -74,6 +79,7 @@ async function useLink(
     firstName,
     tenantId,
     keepSession: null,
+    revokeKeys: true,
     ...(isFirst && { firstProof: { hasPassword: true } }),
     requestInfo,
     at,

@@ -4,8 +4,10 @@ import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { accountLinks, endTokensOf } from '../../platform/links/link-store.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { listMembershipsOf } from '../../tenancy/members/store.ts'
+import { revokeKeysOf } from '../api-keys/store.ts'
 import { endSessions } from '../sessions/end-session.ts'
 import { notifyPerson } from '../users/notify-people.ts'
+import { countWaysIn } from './ways-in-store.ts'
 
 interface PasswordChange {
   userId: string
@@ -16,6 +18,8 @@ interface PasswordChange {
   keepSession: string | null
   /** The mailbox alone proved the address first, so the account starts anew. */
   firstProof?: { hasPassword: boolean }
+  /** Also revokes the person's API keys. */
+  revokeKeys?: boolean
   /** An operator set the password, so the events have no actor. */
   bySystem?: boolean
   requestInfo: RequestInfo
@@ -32,9 +36,11 @@ export async function finishPasswordChange(
   changed: PasswordChange,
 ): Promise<void> {
   const { userId, firstName, tenantId, keepSession, bySystem, firstProof, requestInfo, at } = changed
+  const { revokeKeys = false } = changed
   const { requestId } = requestInfo
   const actorId = bySystem ? null : userId
   await endTokensOf(tx, { userId, purposes: accountLinks, at })
+  if (revokeKeys) revokeKeysOf(tx, { userId, at })
   await endSessions(tx, {
     userId,
     exceptId: keepSession,
@@ -62,7 +68,7 @@ export async function finishPasswordChange(
     await notifyPerson(tx, deps.sealer, userId, {
       ...notice,
       template: 'password_changed',
-      variables: { firstName },
+      variables: { firstName, keysRevoked: revokeKeys, ...(await countWaysIn(tx, userId, at)) },
     })
 }
 

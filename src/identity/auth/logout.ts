@@ -2,8 +2,11 @@ import type { Deps } from '../../deps.ts'
 import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
+import { revokeKeysOf } from '../api-keys/store.ts'
 import { endSessions, recordRevoked } from '../sessions/end-session.ts'
 import { endSession } from '../sessions/store.ts'
+import { notifyPerson } from '../users/notify-people.ts'
+import { countWaysIn } from './ways-in-store.ts'
 
 /** Ends the caller's session: its access and refresh tokens stop working at once, in every tenant. */
 export async function logout({ db, clock }: Deps, caller: Caller): Promise<void> {
@@ -27,18 +30,34 @@ export async function logout({ db, clock }: Deps, caller: Caller): Promise<void>
   })
 }
 
-/** Ends every session of the caller, this one included. */
-export async function logoutAll({ db, clock }: Deps, caller: Caller): Promise<void> {
+/** What the audit row of a change says if it also revoked the person's API keys. */
+export const revoking = (keys: boolean) =>
+  keys ? { changes: { api_keys: { before: null, after: 'revoked' } } } : {}
+
+/**
+ * Ends every session of the caller, this one included, and on request revokes their API keys. A mail names what still
+ * opens the account.
+ */
+export async function logoutAll(
+  { db, clock, sealer }: Deps,
+  caller: Caller,
+  revokeKeys: boolean,
+): Promise<void> {
   const at = clock()
-  const { userId, tokenTenantId: tenantId, requestInfo } = caller
+  const { userId, tokenTenantId: tenantId, requestInfo, auth } = caller
   const { requestId } = requestInfo
   await asSystem(db, 'a session spans tenants', async (tx) => {
     await endSessions(tx, { userId, exceptId: null, reason: 'logout', tenantId, requestId, at })
+    if (revokeKeys) revokeKeysOf(tx, { userId, at })
     await appendAudit(tx, {
       ...doneBy(caller, at),
       tenantId,
       action: 'session:logout',
       target: { type: 'user', id: userId },
+      ...revoking(revokeKeys),
     })
+    const { firstName } = auth.user
+    const variables = { firstName, keysRevoked: revokeKeys, ...(await countWaysIn(tx, userId, at)) }
+    await notifyPerson(tx, sealer, userId, { tenantId, template: 'sessions_ended', variables, requestId, at })
   })
 }

@@ -34,6 +34,11 @@ const refreshBody = z
     },
   })
 
+const revokeKeys = z
+  .boolean('Say true or false.')
+  .default(false)
+  .meta({ description: 'Also revoke your API keys, in all tenants' })
+
 export const authRoutes = (deps: Deps): Route[] => [
   publicRoute({
     method: 'POST',
@@ -147,10 +152,13 @@ export const authRoutes = (deps: Deps): Route[] => [
     action: 'session:logout',
     tag: 'Sign-in',
     summary: 'End all your sessions, this one included',
+    description:
+      'Passkeys and API keys stay, and a mail says how many; `revoke_keys` revokes the API keys, in all tenants.',
+    body: z.object({ revoke_keys: revokeKeys }),
     status: 200,
     answer: message('Logged out'),
-    handle: async ({ caller }) => {
-      await logoutAll(deps, caller)
+    handle: async ({ caller, body }) => {
+      await logoutAll(deps, caller, body.revoke_keys)
       return { message: 'Logged out' as const }
     },
   }),
@@ -160,8 +168,13 @@ export const authRoutes = (deps: Deps): Route[] => [
     action: 'password:change',
     tag: 'Passwords',
     summary: 'Change your password',
-    description: 'Ends your other sessions and sends you a mail.',
-    body: z.object({ current_password: presentedPassword, new_password: chosenPassword }),
+    description:
+      'Ends your other sessions and sends you a mail. Passkeys and API keys stay; `revoke_keys` revokes the API keys, in all tenants.',
+    body: z.object({
+      current_password: presentedPassword,
+      new_password: chosenPassword,
+      revoke_keys: revokeKeys,
+    }),
     status: 200,
     answer: message('Password changed'),
     secret: true,

@@ -1,8 +1,10 @@
 import type { Deps } from '../../deps.ts'
 import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
+import { findFirstTenantOf } from '../../tenancy/tenants/store.ts'
 import { findMailbox, type Mailbox } from '../users/address-store.ts'
-import { countAttempt, secondsUntilAdmitted } from './code-store.ts'
+import { notifyPerson } from '../users/notify-people.ts'
+import { beginNotice, countAttempt, guessing, secondsUntilAdmitted } from './code-store.ts'
 import { listTotpSecrets, type TotpRow } from './store.ts'
 
 interface Attempt {
@@ -17,21 +19,31 @@ interface Attempt {
  * guess back. Returns what `read` reads in it. Throws 429 `account_locked`, even if the factor is right.
  */
 export async function admitAttempt<T>(
-  { db, metrics }: Deps,
+  deps: Deps,
   { userId, at, field }: Attempt,
   read: (tx: Tx) => Promise<T>,
 ): Promise<T> {
-  const outcome = await asSystem(db, 'the API role cannot read the secrets of factors', async (tx) =>
-    (await countAttempt(tx, { userId, at }))
-      ? { found: await read(tx) }
-      : { wait: await secondsUntilAdmitted(tx, { userId, at }) },
-  )
+  const { db, metrics } = deps
+  const outcome = await asSystem(db, 'the API role cannot read the secrets of factors', async (tx) => {
+    if (await countAttempt(tx, { userId, at })) return { found: await read(tx) }
+    await notifyLocked(deps, tx, { userId, at })
+    return { wait: await secondsUntilAdmitted(tx, { userId, at }) }
+  })
   if ('found' in outcome) return outcome.found as T
   metrics.limitRefused('second-factor-lock')
   throw new ApiError(429, 'account_locked', `Too many wrong codes. Try again in ${outcome.wait} s.`, {
     headers: { 'Retry-After': String(outcome.wait) },
     ...(field && { members: { [field]: false } }),
   })
+}
+
+/** Mails the person once in each pause: only who knows the password, or a passkey's id, can have used the attempts up. */
+async function notifyLocked({ sealer }: Deps, tx: Tx, { userId, at }: Attempt): Promise<void> {
+  if (!(await beginNotice(tx, { userId, at }))) return
+  const tenantId = await findFirstTenantOf(tx, userId)
+  if (tenantId === null) return // mails belong to a tenant
+  const variables = { minutes: guessing.lock / 60_000 }
+  await notifyPerson(tx, sealer, userId, { tenantId, template: 'second_factors_locked', variables, at })
 }
 
 /** {@link admitAttempt} for a code; returns what to compare it with: the TOTP devices, and the mailbox of codes. */

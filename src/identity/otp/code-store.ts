@@ -137,6 +137,19 @@ export async function countAttempt(tx: Tx, { userId, at }: Owner): Promise<boole
   return admitted !== null
 }
 
+/**
+ * Whether all checks are refused at `at` and the person was not told of this pause yet: of all refusals of a pause, one
+ * gets true. As the system role.
+ */
+export async function beginNotice(tx: Tx, { userId, at }: Owner): Promise<boolean> {
+  const told = await tx.maybeOne(sql.type(attempts)`
+    update otp_attempts set told_of = last_at
+    where user_id = ${userId} and in_a_row >= ${guessing.inRow} and last_at > ${moment(at - guessing.lock)}
+      and told_of is distinct from last_at
+    returning recent, in_a_row, last_at`)
+  return told !== null
+}
+
 /** Takes back the attempt counted at `at`, because it was right: resets the wrong ones in a row, keeps the window. */
 export async function forgiveAttempt(tx: Tx, { userId, at }: Owner): Promise<void> {
   const now = moment(at)

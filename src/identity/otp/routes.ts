@@ -137,9 +137,13 @@ export const otpRoutes = (deps: Deps): Route[] => [
     action: 'otp_device:delete',
     tag,
     summary: 'Delete one of your second factors',
+    description:
+      'Recovery codes: needs a sign-in or a second factor in the last 10 minutes, or `current_password`.',
+    body: z.object({ current_password: repeatedPassword }),
     status: 204,
     answer: null,
     refusals: [409],
-    handle: ({ caller, params }) => removeDevice(deps, caller, pathId(params.id)),
+    handle: ({ caller, params, body }) =>
+      removeDevice(deps, caller, pathId(params.id), { currentPassword: body.current_password }),
   }),
 ]

@@ -5,7 +5,8 @@ import { endTokens } from '../../platform/links/link-store.ts'
 import { hasFreshSecondFactor } from '../sessions/fresh-authentication.ts'
 import type { ShownFactor } from './accept-code.ts'
 import { channelsOn } from './channels.ts'
-import { couldMail, proveDevices, recordShown } from './factor-store.ts'
+import { couldMail, deleteYoungDevices, proveDevices, recordShown } from './factor-store.ts'
+import { recordRemoved } from './record-device.ts'
 
 // A factor is young if it was enrolled with only the password although codes by e-mail were available. It counts after
 // a day, or when a factor that counts is shown in the sign-in that enrolled it or last showed it. See
@@ -47,4 +48,14 @@ export async function proveFactors(
   const proven = await proveDevices(tx, { userId, signInId, at })
   for (const targetId of proven) await endTokens(tx, { purpose: 'factor_undo', userId, targetId, at })
   return { ...shown, countsFrom: null }
+}
+
+/** Deletes a person's young factors, with an event for each. As the system role. */
+export async function removeYoungFactors(
+  tx: Tx,
+  userId: string,
+  cause: Parameters<typeof recordRemoved>[2],
+): Promise<void> {
+  const { at } = cause
+  await recordRemoved(tx, userId, cause, await deleteYoungDevices(tx, { userId, at }))
 }

@@ -101,7 +101,7 @@ export const passkeyRoutes = (deps: Deps): Route[] => [
     status: 204,
     answer: null,
     refusals: [409],
-    handle: ({ caller, params }) => removeDevice(deps, caller, pathId(params.id), 'passkey'),
+    handle: ({ caller, params }) => removeDevice(deps, caller, pathId(params.id), { only: 'passkey' }),
   }),
   publicRoute({
     method: 'POST',

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { addressTemplates } from './address-templates.ts'
 import { approvalTemplates } from './approval-templates.ts'
-import { client } from './client-name.ts'
 import { message, name, reason } from './free-text.ts'
 import { keyTemplates } from './key-templates.ts'
 import { type Letter, letter } from './letter.ts'
+import { sessionTemplates } from './session-templates.ts'
 import { hello, notice, template } from './template.ts'
 
 const factor = z.enum(['passkey', 'totp', 'email', 'static'])
@@ -84,20 +84,7 @@ export const templates = {
       'If it was not you, you do not need to do anything. Your password stays the same.',
     ]),
   ),
-  password_changed: notice({ firstName: name }, ({ firstName }) =>
-    letter('Your password was changed', [
-      hello(firstName),
-      'The password of your account was changed, and your other sessions were ended.',
-      'If it was not you, reset the password at once. That ends all sessions, also those of an intruder.',
-    ]),
-  ),
-  new_sign_in: notice({ ip: z.string(), device: client, at: z.string() }, ({ ip, device, at }) =>
-    letter('New sign-in to your account', [
-      hello(''),
-      `Someone signed in to your account at ${at} from the address ${ip} with ${device}. This combination is new.`,
-      'If it was you, you do not need to do anything. If not, reset your password. That ends all sessions.',
-    ]),
-  ),
+  ...sessionTemplates,
   second_factor_code: template(
     ['code'],
     { code: z.string(), firstName: name, minutes: z.int() },
@@ -118,12 +105,19 @@ export const templates = {
         `${factorNames[device]} can now be used to sign in to your account.`,
         ...(undo
           ? [
-              'It was added with your password only, so it does not count as a second factor for 24 hours. If it was not you, open this link to remove it. That also ends all sessions:',
+              'It was added with your password only, so it does not count as a second factor for 24 hours. If it was not you, open this link within that time to remove it. That also ends all sessions:',
               { link: undo },
-              'Then reset your password, because someone else knows it.',
+              'Then reset your password, because someone else knows it. Later, reset it first, and then remove the factor in your account.',
             ]
           : ['If it was not you, change your password and remove it.']),
       ]),
+  ),
+  second_factors_locked: notice({ minutes: z.int() }, ({ minutes }) =>
+    letter('Your second factors are paused', [
+      hello(''),
+      `Too many wrong codes were given for your account, so for ${minutes} minutes no second factor is accepted, not even a right one.`,
+      'If it was not you, someone may know your password: reset it.',
+    ]),
   ),
   second_factors_reset: notice({ firstName: name }, ({ firstName }) =>
     letter('Your second factors were removed', [
