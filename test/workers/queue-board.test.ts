@@ -75,6 +75,7 @@ for (const { kind, skip } of usualBackends)
         'email',
         'event-fanout',
         'execution',
+        'notices',
         'otp-expiry',
         'retention',
         'webhook',
