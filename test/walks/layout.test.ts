@@ -182,6 +182,7 @@ t.test('the statements of tenants read other people only through their own membe
     'src/tenancy/members/list-store.ts: join users u',
     'src/tenancy/members/store.ts: join users u on u.id = $n', // the person whose memberships they are
     'src/tenancy/members/store.ts: from users u where u.id = $n and u.is_active', // as the system role
+    'src/tenancy/tenants/store.ts: join users u on u.id = $n', // the person whose first tenant it is
     'src/tenancy/tenants/store.ts: from users where id = $n and a lock', // the caller
   ])
 })

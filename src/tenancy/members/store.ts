@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { lockOnCluster } from '../../platform/db/cluster-locks.ts'
 import { addToCount, deleteCounted } from '../../platform/db/count-rows.ts'
 import { forgetMember } from '../../platform/db/member-references.ts'
-import { isProven } from '../../platform/db/proven-address.ts'
+import { isFromBefore, isProven } from '../../platform/db/proven-address.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { idRow } from '../../platform/db/row-schemas.ts'
 import { listsOfValues } from '../../platform/db/rows.ts'
@@ -225,7 +225,7 @@ export function listMembershipsOf(tx: Read, userId: string): Promise<readonly Me
     select t.id as tenant_id, t.name as tenant_name, t.slug as tenant_slug, t.status as tenant_status, m.membership_id,
            m.status as membership_status, m.sessions_ended_at, m.roles, m.is_owner,
            coalesce((t.settings ->> 'require_mfa')::boolean, false) as requires_mfa,
-           (m.joined_at <= u.first_proof_at) is true and m.last_entered_at is null as only_by_choice
+           ${isFromBefore} as only_by_choice
     from memberships_of(${userId}) m
     join tenants t on t.id = m.tenant_id and t.deleted_at is null
     join users u on u.id = ${userId}

@@ -2,6 +2,7 @@ import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
 import { lockOnCluster, rowLock } from '../../platform/db/cluster-locks.ts'
 import { byWord, defineList, type ListPage } from '../../platform/db/list.ts'
+import { isFromBefore } from '../../platform/db/proven-address.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { countRow, idRow, lockedRow, tenantIdRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
@@ -202,14 +203,18 @@ export async function deletePurged(tx: Tx, tenantId: string): Promise<number> {
   return rowCount
 }
 
-/** The tenant that a person joined first and that is not deleted, or null. As the system role. */
+/**
+ * The tenant that a person joined first and that is not deleted, or null. It gets rows about their account, so one from
+ * before the first proof of their address comes last: its members can be strangers. As the system role.
+ */
 export function findFirstTenantOf(tx: Tx, userId: string): Promise<string | null> {
   const [memberships, id] = tx.distributed
     ? [sql.fragment`memberships_of(${userId})`, sql.fragment`m.membership_id`]
     : [sql.fragment`(select * from memberships where user_id = ${userId})`, sql.fragment`m.id`]
   return tx.maybeOneFirst(sql.type(tenantIdRow)`
     select m.tenant_id from ${memberships} m join tenants t on t.id = m.tenant_id and t.deleted_at is null
-    order by m.joined_at, ${id} limit 1`)
+    join users u on u.id = ${userId}
+    order by ${isFromBefore}, m.joined_at, ${id} limit 1`)
 }
 
 const tenantSummary = z.object({

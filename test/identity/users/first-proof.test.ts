@@ -172,6 +172,26 @@ t.test(
   },
 )
 
+t.test(
+  'after the first proof the log of a tenant from before shows nothing of resets and links',
+  async (t) => {
+    const squatter = await service.signUp()
+    const { email, tenantId } = squatter
+    await reset(email)
+    service.advance(60_000)
+    const fresh = entered(await magicLink(email))
+    await post('login', { email, password: 'not the password' })
+    const rows = await look(
+      service,
+      `select tenant_id, action from audit_log where tenant_id = any($1) and action = 'magic_link:confirm'`,
+      [[tenantId, fresh]],
+    )
+    t.same(rows, [{ tenant_id: fresh, action: 'magic_link:confirm' }])
+    t.notOk((await eventsOf(service, tenantId, 'identity.login_failed')).length)
+    t.equal((await eventsOf(service, fresh, 'identity.login_failed')).length, 1)
+  },
+)
+
 t.test('the log of a tenant from before does not show from where the mailbox was proved', async (t) => {
   const squatter = await service.signUp()
   await reset(squatter.email)
