@@ -3,7 +3,10 @@ import { unavailable } from './errors.ts'
 /**
  * Limits concurrent work per key. Throws 503 `overloaded` when too many wait for the same key, or one waits too long.
  */
-export type KeyedSemaphore = <T>(key: string, work: () => Promise<T>) => Promise<T>
+export type KeyedSemaphore = <T>(key: string, work: (outside: Outside) => Promise<T>) => Promise<T>
+
+/** Does a part of the work that does not count: others of the key run meanwhile. It then waits again to go on. */
+export type Outside = <T>(part: () => Promise<T>) => Promise<T>
 
 export interface SemaphoreBounds {
   /** Pieces of work per key that can run at a time in this process. */
@@ -75,21 +78,37 @@ export function createKeyedSemaphore(
     if (lane.running === 0) lanes.delete(key)
   }
 
-  return async (key, work) => {
+  const enterKey = async (key: string): Promise<Lane> => {
     others.seen(key)
     const lane = lanes.get(key) ?? { running: 0, waiting: new Set(), cause: undefined }
     lanes.set(key, lane)
     await enter(lane)
+    return lane
+  }
+
+  return async (key, work) => {
+    // Null while a part of the work is outside.
+    let lane: Lane | null = await enterKey(key)
+    const outside: Outside = async (part) => {
+      if (!lane) return part()
+      leave(key, lane)
+      lane = null
+      try {
+        return await part()
+      } finally {
+        lane = await enterKey(key)
+      }
+    }
     try {
-      const result = await work()
-      lane.cause = undefined
+      const result = await work(outside)
+      if (lane) lane.cause = undefined
       return result
     } catch (error) {
-      if (explainsWait(error)) lane.cause = error
-      if (failsAll(error)) for (const end of lane.waiting) end(error)
+      if (lane && explainsWait(error)) lane.cause = error
+      if (lane && failsAll(error)) for (const end of lane.waiting) end(error)
       throw error
     } finally {
-      leave(key, lane)
+      if (lane) leave(key, lane)
     }
   }
 }

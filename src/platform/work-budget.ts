@@ -1,4 +1,5 @@
 import { unavailable } from './errors.ts'
+import { withoutSlot } from './tenant-slot.ts'
 import { type TimeShare, type TimeUsed, timeUsed } from './time-used.ts'
 import { createWorkTurns, type WorkTurns } from './work-turns.ts'
 
@@ -92,7 +93,7 @@ export function createWorkBudget(
         if (waitMs) throw usedUp(limits[kind].advice, waitMs)
       }
       assertLeft()
-      return turns(by, async () => {
+      const counted = async () => {
         assertLeft() // Others of the same person ran while it waited.
         const begun = now()
         try {
@@ -100,7 +101,8 @@ export function createWorkBudget(
         } finally {
           if (by) used.add(by, now() - begun)
         }
-      })
+      }
+      return withoutSlot(() => turns(by, counted))
     },
   }
 }

@@ -1,5 +1,6 @@
 import type { Context, Middleware } from 'koa'
 import { createLoopTurns } from '../loop-turns.ts'
+import { holdingSlot } from '../tenant-slot.ts'
 import { authenticate } from './authenticate.ts'
 import { decideRoute, logDecision } from './decide.ts'
 import { loadRequest } from './load-request.ts'
@@ -43,7 +44,7 @@ export function requestPath(
     const received = await receive(http)
     let decided: RequestContext | null = null
     try {
-      await deps.semaphores.perTenant(claims.tenantId, async () => {
+      const run = async () => {
         const loading = loadRequest(deps, route, claims, http.params, received)
         const request = await authenticate(deps, http, route as DecidedRoute, claims, loading) // 401, 403, 404, 429
         decided = request
@@ -52,7 +53,8 @@ export function requestPath(
         const answer = await runRoute(deps, request, input, loading.loaded) // 404, 403, 409
         const shown = await showAnswer(deps, request, answer) //              obligations: mask, step up (401)
         respond(http, route, await credentials.keepTokens(http, shown))
-      })
+      }
+      await deps.semaphores.perTenant(claims.tenantId, (outside) => holdingSlot(outside, run))
     } finally {
       // Outside the slot, so that waiting for the log blocks no other request of the tenant.
       if (decided) await logDecision(deps, decided)
