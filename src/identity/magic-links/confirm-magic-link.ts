@@ -1,6 +1,7 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import type { Deps } from '../../deps.ts'
 import { appendAudit } from '../../platform/audit/append-audit.ts'
+import { unusableHash } from '../../platform/crypto/passwords.ts'
 import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
@@ -46,7 +47,7 @@ export async function confirmMagicLink(
   const right = isNonceOf(deps, token, nonce)
   if (right) await deps.limiters.take(signInUses(user.email))
   const unproven = right && user.email_verified_at === null
-  const unusable = unproven ? await deps.passwords.hash(randomBytes(32).toString('base64url')) : null
+  const unusable = unproven ? unusableHash() : null
   const used = await asSystem(deps.db, reason, (tx) =>
     useLink(deps, tx, link, { right, unusable, requestInfo }),
   )

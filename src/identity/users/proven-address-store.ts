@@ -74,12 +74,20 @@ export function rememberFormerAddress(
     on conflict (email) do update set user_id = excluded.user_id, proven_at = excluded.proven_at`)
 }
 
-/** Forgets what was proved since `since`, by a person whose account is given back to an older address. As the system role. */
-export function forgetProofsSince(tx: Tx, { id, since }: { id: string; since: number }): void {
+/**
+ * Forgets what was proved since `since`, by a person whose account is given back to an older address. A password that the
+ * newer mailbox chose goes with its proof. As the system role.
+ */
+export function forgetProofsSince(
+  tx: Tx,
+  { id, since, passwordHash }: { id: string; since: number; passwordHash: string },
+): void {
   lockOnCluster(tx, id)
   tx.later(sql.unsafe`delete from former_addresses where user_id = ${id} and proven_at >= ${moment(since)}`)
   tx.later(
-    sql.unsafe`update users set first_proof_at = null where id = ${id} and first_proof_at >= ${moment(since)}`,
+    sql.unsafe`
+      update users set first_proof_at = null, password_hash = ${passwordHash}
+      where id = ${id} and first_proof_at >= ${moment(since)}`,
   )
 }
 

@@ -1,5 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween } from '../../platform/audit/append-audit.ts'
+import { unusableHash } from '../../platform/crypto/passwords.ts'
 import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { endLaterTokens, endTokens, endTokensSentElsewhere } from '../../platform/links/link-store.ts'
@@ -20,7 +21,7 @@ import { evictUnproven } from './release-address.ts'
 /**
  * Undoes a change of address, once, for the person who reads the old mailbox, also after the new address was proven. The
  * account gets the old address back, as proven. What came after the change goes: memberships, factors, sessions, links of
- * later changes; and all keys, and young factors. A tenant that would lose its last owner is archived. If another account has
+ * later changes, a password that the newer mailbox chose; and all keys, and young factors. A tenant that would lose its last owner is archived. If another account has
  * the old address without having proved it, that account loses it ({@link evictUnproven}). 400 `token_invalid` if the
  * other account has proved it or the token is wrong, `token_expired` if the token is only too old.
  */
@@ -36,7 +37,7 @@ export async function undoEmailChange(deps: Deps, requestInfo: RequestInfo, toke
     const restored = await restoreAddress(tx, { id, email, verifiedAt: at, at })
     if (!restored) throw deadLink()
     const { first_name: firstName, last_name: lastName, replaced, changed } = restored
-    forgetProofsSince(tx, { id, since })
+    forgetProofsSince(tx, { id, since, passwordHash: unusableHash() })
     await endLinksSince(tx, link)
     await removeFactorsSince(tx, link, requestInfo)
     const archived = await endMembershipsSince(tx, person, { since, requestInfo, at })

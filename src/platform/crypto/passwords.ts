@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism, setPriority } from 'node:os'
 import argon2 from 'argon2'
@@ -12,6 +13,13 @@ export interface HashCost {
 
 /** OWASP password storage cheat sheet: argon2id, 19 MiB, two passes, one lane. */
 const recommended: HashCost = { memoryCost: 19_456, timeCost: 2 }
+
+/** A PHC string that no password has, for an account whose password is taken away. Nothing is hashed for it. */
+export function unusableHash(): string {
+  const { memoryCost, timeCost } = recommended
+  const random = (bytes: number) => randomBytes(bytes).toString('base64').replaceAll('=', '')
+  return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=1$${random(16)}$${random(32)}`
+}
 
 /** Hashes passwords with bounded memory and CPU. Never call it inside a transaction. */
 export interface PasswordHasher {
