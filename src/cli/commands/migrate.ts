@@ -6,6 +6,7 @@ import {
   renameResources,
   type Use,
 } from '../../installation/reserved-names/rename-resources.ts'
+import { oneConnectionForEachNode } from '../../platform/db/distribute.ts'
 import { migrate as bringUp, missingMigrations, withMigrationLock } from '../../platform/db/migrate.ts'
 import { assertAnswers } from '../../platform/db/soundness.ts'
 import { serviceResources } from '../../policy-engine/catalogue/actions.ts'
@@ -80,7 +81,8 @@ const rename = (url: string, names: NewNames): Promise<Use[]> =>
   withMigrationLock(url, async (client) => {
     const { rows } = await client.query("select to_regclass('public.tenants') is not null as there")
     if (!rows[0].there) return []
-    await client.query('begin; set local role bailiwick_owner')
+    // On Citus, rows of all nodes are read before the tenants change. Elsewhere the setting means nothing.
+    await client.query(`begin; set local role bailiwick_owner; ${oneConnectionForEachNode}`)
     const renamed = await renameResources(client, names).catch((error) => {
       throw error instanceof NamesInUse
         ? new Refused(`names_${error.obstacle}`, `${table(error.uses)}\n${obstacles[error.obstacle]}`)
