@@ -19,8 +19,8 @@ export type WorkTurns = <T>(by: Who, work: () => Promise<T>) => Promise<T>
 
 /**
  * Runs `atATime` pieces of work at a time, `ofOne` of them of the same person or tenant. Of those that wait, the next is of
- * the person with the lowest `usedBy`, and of these the first that came: one who asks much waits longer, and nobody waits
- * behind all that another one asked for. Work of the installation (null) comes first.
+ * the person with the lowest `usedBy`, and of these the first that came: who asks for much waits longer, and no one waits
+ * behind all that one other person asked for. Work of the installation (null) comes first.
  */
 export function createWorkTurns(limits: TurnLimits, usedBy: (userId: string) => number): WorkTurns {
   const { atATime, ofOne, maxWaiting, maxWaitMs } = limits

@@ -7,7 +7,7 @@ import { listMailboxes } from './address-store.ts'
 type Notice<Name extends NoticeName> = Omit<NewMail<Name>, 'to'>
 
 /**
- * Mails people about what happened, each at the mailbox that their codes go to. A mailbox that nobody proved gets
+ * Mails people about what happened, each at the mailbox that their codes go to. A mailbox that is not proven gets
  * nothing: its reader could be a stranger. The notices are sent after the commit; the worker limits how many.
  */
 export async function notifyPeople<Name extends NoticeName>(
