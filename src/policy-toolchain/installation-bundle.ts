@@ -1,11 +1,18 @@
-import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { policiesFolder, sourcesRevision } from '../policy-engine/evaluate/bundle.ts'
 import { type AccessEngine, openAccessEngine } from '../policy-engine/evaluate/engine.ts'
 import { readInstallationRules, ruleFiles, ruleTests } from './installation-rules.ts'
 import { type OpaOptions, resolveOpa, run } from './opa.ts'
-import { buildArguments, capabilities, PolicyCheckFailed, passes, testData } from './policies.ts'
+import {
+  attributesText,
+  buildArguments,
+  capabilities,
+  PolicyCheckFailed,
+  passes,
+  testData,
+} from './policies.ts'
 
 type Options = OpaOptions & { folder: string }
 
@@ -22,6 +29,8 @@ export async function openInstallationEngine({ folder, ...options }: Options): P
     const policies = join(root, 'policies')
     cpSync(policiesFolder, policies, { recursive: true })
     writeFileSync(join(policies, 'authz/platform/platform.rego'), collector)
+    const read = join(policies, 'attributes/data.json')
+    writeFileSync(read, attributesText({ ...JSON.parse(readFileSync(read, 'utf8')), ...attributes }))
     const target = join(policies, 'authz/platform/installed')
     mkdirSync(target)
     // By number: two files of different folders can have one name.
@@ -30,7 +39,7 @@ export async function openInstallationEngine({ folder, ...options }: Options): P
     await passes(opa, [...strict, '--ignore', '*_test.rego', 'policies/authz', 'policies/lib'], root)
     const bundle = join(root, 'bundle.tar.gz')
     await passes(opa, buildArguments(sourcesRevision(policies), bundle), root)
-    return await openAccessEngine(bundle, policies, { attributes })
+    return await openAccessEngine(bundle, policies, true)
   } finally {
     rmSync(root, { recursive: true, force: true })
   }

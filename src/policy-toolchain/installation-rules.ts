@@ -1,7 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { relative, resolve, sep } from 'node:path'
-import { builtInAttributes } from '../policy-engine/catalogue/built-in-attributes.ts'
-import type { InstalledRules } from '../policy-engine/evaluate/bundle.ts'
+import { typesOf } from '../policy-engine/catalogue/built-in-attributes.ts'
+import type { ReadAttributes } from '../policy-engine/evaluate/bundle.ts'
+import { allOfInput, attributeOf, noSuchAttribute } from './attribute-reads.ts'
 import {
   type Module,
   type Node,
@@ -17,9 +18,10 @@ import {
 /** A rule in POLICIES_DIR breaks what such rules have to keep to. The message names each file and line. */
 export class InstallationRulesRefused extends Error {}
 
-/** The rules of a folder: what the host has to know about them, and the package that collects them. */
-export interface InstallationRules extends InstalledRules {
+/** The rules of a folder, the attributes that they read, and the package that collects them. */
+export interface InstallationRules {
   files: readonly string[]
+  attributes: ReadAttributes
   /** Rego for `policies/authz/platform/platform.rego` */
   collector: string
 }
@@ -50,7 +52,7 @@ export async function readInstallationRules(opa: string, folder: string): Promis
   const files = ruleFiles(folder)
   const faults: string[] = []
   const given = new Map<string, Set<Output>>()
-  const attributes: Record<string, NonNullable<InstalledRules['attributes'][string]>> = {}
+  const attributes: string[] = []
   let looks = false
   for (const file of files) {
     const module = await parseRego(opa, file)
@@ -64,11 +66,11 @@ export async function readInstallationRules(opa: string, folder: string): Promis
       checkRef(ref, name, report)
       looks ||= looksAtResource(ref)
       const attribute = attributeOf(ref)
-      if (attribute) attributes[attribute] = builtInAttributes.get(attribute)!.type
+      if (attribute) attributes.push(attribute)
     }
   }
   if (faults.length > 0) throw new InstallationRulesRefused(faults.join('\n'))
-  return { files, attributes, collector: collectorOf(given, looks) }
+  return { files, attributes: typesOf(attributes), collector: collectorOf(given, looks) }
 }
 
 type Report = (node: Pick<Node, 'location'>, fault: string) => void
@@ -103,21 +105,8 @@ function checkRef(ref: Ref, name: string, report: Report): void {
       report(ref.node, 'a rule reads only input, data.lib, data.catalogue and its own package')
     return
   }
-  if (first === undefined || first === null) report(ref.node, 'name the part of input that you read')
-  if (first !== 'attrs') return
-  if (attributeOf(ref) === undefined)
-    report(
-      ref.node,
-      `input.attrs["…"] has to name a built-in attribute, of resources only ${ofResource.join(', ')}`,
-    )
-}
-
-const ofResource = ['resource.type', 'resource.id', 'resource.owner_id']
-
-// The fields of a resource are not in the decision log, so a recorded decision could not be replayed.
-function attributeOf({ root, path: [first, name] }: Ref): string | undefined {
-  if (root !== 'input' || first !== 'attrs' || !name || !builtInAttributes.has(name)) return undefined
-  return !name.startsWith('resource.') || ofResource.includes(name) ? name : undefined
+  if (first === undefined || first === null) report(ref.node, allOfInput)
+  if (first === 'attrs' && attributeOf(ref) === undefined) report(ref.node, noSuchAttribute)
 }
 
 function looksAtResource({ root, path: [first, second] }: Ref): boolean {

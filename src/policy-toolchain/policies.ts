@@ -5,19 +5,22 @@ import {
   type Bundle,
   bundleName,
   policiesFolder,
+  type ReadAttributes,
   readBundle,
   sourcesRevision,
 } from '../policy-engine/evaluate/bundle.ts'
 import { openAccessEngine } from '../policy-engine/evaluate/engine.ts'
 import { entrypoints } from '../policy-engine/evaluate/module.ts'
+import { findAttributeReads } from './attribute-reads.ts'
 import { checkDenialCodes } from './denial-codes.ts'
 import { type OpaOptions, type Print, resolveOpa, run } from './opa.ts'
 import { nativeCapabilities } from './opa-capabilities.ts'
-import { findTraps } from './rego-traps.ts'
+import { type Finding, findTraps } from './rego-traps.ts'
 import { roleTable } from './role-table.ts'
 
 const bundlePath = `${policiesFolder}${bundleName}`
 const cataloguePath = `${policiesFolder}catalogue/data.json`
+const attributesPath = `${policiesFolder}attributes/data.json`
 const capabilitiesPath = `${policiesFolder}capabilities/platform.json`
 const roleTablePath = `${policiesFolder}cases/roles.md`
 export const capabilities = 'policies/capabilities/platform.json'
@@ -27,14 +30,15 @@ const testsApart = ['--ignore', '*_test.rego']
 export class PolicyCheckFailed extends Error {}
 
 /**
- * Checks the sources and writes the generated files: catalogue, native built-ins, bundle, role table. The new bundle
- * replaces the old one only after it was compiled, loaded, and passed every golden case. Returns its revision.
+ * Checks the sources and writes the generated files: catalogue, attributes that rules read, native built-ins, bundle, role
+ * table. The new bundle replaces the old one only after it was compiled, loaded, and passed every golden case. Returns its
+ * revision.
  */
 export async function buildPolicies(options: OpaOptions): Promise<string> {
   const opa = await resolveOpa(options)
   writeFileSync(capabilitiesPath, await nativeCapabilities(opa))
   writeFileSync(cataloguePath, catalogueText())
-  await checkSources(opa)
+  writeFileSync(attributesPath, await checkSources(opa))
   return replaceBundle(opa, options.print)
 }
 
@@ -64,7 +68,7 @@ export async function checkPolicies(options: OpaOptions): Promise<void> {
     readFileSync(capabilitiesPath, 'utf8'),
     await nativeCapabilities(opa),
   )
-  await checkSources(opa)
+  assertSame('attributes/data.json', readFileSync(attributesPath, 'utf8'), await checkSources(opa))
   assertSame('the bundle', contents(readBundle(bundlePath)), contents(await compileBundle(opa)))
   const engine = await openAccessEngine()
   assertSame('cases/roles.md', readFileSync(roleTablePath, 'utf8'), roleTable(engine))
@@ -72,7 +76,7 @@ export async function checkPolicies(options: OpaOptions): Promise<void> {
 }
 
 /**
- * Makes sure that the bundle was built from the current sources. Development rebuilds an outdated bundle, without the
+ * Makes sure that the bundle was built from the current sources. Development rebuilds an outdated bundle, without most
  * checks. Production refuses it, because only a checked bundle may run there.
  */
 export async function ensureBundle(options: OpaOptions & { production: boolean }): Promise<void> {
@@ -81,6 +85,9 @@ export async function ensureBundle(options: OpaOptions & { production: boolean }
   options.print('The policies changed; building a new bundle')
   const opa = await resolveOpa(options)
   writeFileSync(cataloguePath, catalogueText())
+  const { attributes, findings } = await findAttributeReads(opa, regoFiles())
+  refuse(findings)
+  writeFileSync(attributesPath, attributesText(attributes))
   await replaceBundle(opa, options.print)
 }
 
@@ -89,18 +96,27 @@ function isCurrent(): boolean {
   return readBundle(bundlePath).revision === sourcesRevision(policiesFolder)
 }
 
-async function checkSources(opa: string): Promise<void> {
+/** Returns the text of `attributes/data.json`. */
+async function checkSources(opa: string): Promise<string> {
   const files = regoFiles()
   await passes(opa, ['fmt', '--list', '--fail', ...files])
   await passes(opa, ['check', '--strict', ...files])
   const schema = ['--schema', 'policies/schemas', '--capabilities', capabilities]
   await passes(opa, ['check', '--strict', ...schema, ...testsApart, 'policies/authz', 'policies/lib'])
-  const findings = [...(await findTraps(opa, files)), ...(await checkDenialCodes(opa, files))]
-  if (findings.length > 0) {
-    throw new PolicyCheckFailed(findings.map(({ file, row, rule }) => `${file}:${row} ${rule}`).join('\n'))
-  }
+  const { attributes, findings } = await findAttributeReads(opa, files)
+  refuse([...(await findTraps(opa, files)), ...(await checkDenialCodes(opa, files)), ...findings])
   await runTests(opa)
+  return attributesText(attributes)
 }
+
+function refuse(findings: readonly Finding[]): void {
+  if (findings.length > 0)
+    throw new PolicyCheckFailed(findings.map(({ file, row, rule }) => `${file}:${row} ${rule}`).join('\n'))
+}
+
+/** The text of `policies/attributes/data.json`. */
+export const attributesText = (attributes: ReadAttributes): string =>
+  `${JSON.stringify(attributes, null, 2)}\n`
 
 async function runTests(opa: string): Promise<void> {
   const data = ['--timeout', '110s', 'policies/authz', 'policies/lib', ...dataFiles()]

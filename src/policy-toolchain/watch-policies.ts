@@ -3,7 +3,8 @@ import { policiesFolder } from '../policy-engine/evaluate/bundle.ts'
 import { type Print, projectRoot, run } from './opa.ts'
 
 // The build writes these itself.
-const generated = /^(bundle\.tar\.gz|cases\/roles\.md|catalogue\/data\.json|capabilities\/)/
+const generated =
+  /^(bundle\.tar\.gz|cases\/roles\.md|catalogue\/data\.json|attributes\/data\.json|capabilities\/)/
 const quietMs = 100
 
 /**

@@ -119,7 +119,7 @@ t.test('what could do more than take away is refused before anything starts', { 
   const folder = folderOf([reading('input.action == "webhook:create"')])
   writeFileSync(join(folder, 'data.json'), '{"authz": {"decision": {"effect": "allow"}}}')
   const { bundle } = await openInstallationEngine({ ...options, folder })
-  t.same(Object.keys(bundle.data as object), ['catalogue'], 'data files are not read')
+  t.same(Object.keys(bundle.data), ['attributes', 'catalogue'], 'data files are not read')
   const late = { ...options, opaPath: '/nowhere/opa', folder }
   await t.rejects(openInstallationEngine(late), { message: /OPA_PATH names/ }, 'without opa nothing starts')
 })
@@ -146,4 +146,32 @@ t.test('the rules of the guide pass their tests and bind a running service', { s
   const explained = await owner.get(`/api/v1/decisions/${denied.body.decision_id}/explain/`)
   t.match(explained.body.explanation.join(' '), /Webhooks are switched off here/)
   t.match(await owner.get('/api/v1/users/'), { status: 200, body: { results: [{ email: owner.email }] } })
+})
+
+t.test('a rule reads the departments of tenants that have no policies', { skip }, async (t) => {
+  const folder = folderOf([
+    `package authz.platform.closed
+
+deny contains "Your department is closed." if {
+	input.action == "webhook:list"
+	count(input.attrs["subject.department_path"]) == 2
+}
+`,
+  ])
+  const env = { POLICIES_DIR: folder, OPA_PATH: String(opa) }
+  const service = await startService(t, { env, workers: false })
+  const owner = await service.signUp()
+  const below = `/api/v1/tenants/${owner.tenantId}`
+  const top = await owner.post(`${below}/departments/`, { name: 'Top' })
+  const part = await owner.post(`${below}/departments/`, { name: 'Part', parent_id: top.body.id })
+  t.equal((await owner.get('/api/v1/webhooks/')).status, 200)
+  const members = await owner.get(`${below}/members/`)
+  const moved = await owner.patch(`${below}/members/${members.body.results[0].id}/`, {
+    department_id: part.body.id,
+  })
+  t.equal(moved.status, 200)
+  t.match(await owner.get('/api/v1/webhooks/'), {
+    status: 403,
+    body: { detail: 'Your department is closed.' },
+  })
 })

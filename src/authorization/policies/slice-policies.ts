@@ -1,7 +1,7 @@
 import type { PoliciesInForce } from '../../platform/http/policies-in-force.ts'
 import { isServiceAction, serviceResources, wildcardOf } from '../../policy-engine/catalogue/actions.ts'
 import type { CompiledPolicy, Slice } from '../../policy-engine/compile/compiled-policy.ts'
-import { type Departments, readDepartments } from '../../policy-engine/compile/departments.ts'
+import type { Departments } from '../../policy-engine/compile/departments.ts'
 import { buildSliceWithShadows, concerns, emptySlice } from '../../policy-engine/compile/slice.ts'
 import { createLruCache } from '../../policy-engine/lru-cache.ts'
 import type { PolicyInStore, TenantPolicies } from './active-store.ts'
@@ -36,14 +36,11 @@ export function slicePolicies(
   active: TenantPolicies,
   onGrowth: () => void = () => undefined,
 ): SlicedPolicies {
-  const { tenantId, revision, policies: stored, departments: all, callerKeys } = active
+  const { tenantId, revision, policies: stored, departments, callerKeys } = active
   const kindOf = questionKinds(stored)
   const selections = createLruCache<Selection>(maxBytes / 8)
   const slices = createLruCache<Slice>(maxBytes)
   let names: SlicedPolicies['names'] | undefined
-  const departments = stored.some(({ compiled }) => readDepartments(Object.keys(compiled.attributes)))
-    ? all
-    : null
   const base =
     1_000 +
     stored.reduce((sum, { bytes, wasm }) => sum + 2 * bytes + (wasm?.length ?? 0), 0) +
@@ -69,9 +66,9 @@ export function slicePolicies(
     modules: modulesOf(stored),
     bytes: () => base + selections.size() + slices.size(),
     slice(resourceType, action, now) {
-      if (stored.length === 0) return emptySlice(tenantId, revision)
+      if (stored.length === 0) return emptySlice(tenantId, revision, departments)
       const { policies, shadows, key } = select(resourceType, action, now)
-      if (policies.length + shadows.length === 0) return emptySlice(tenantId, revision)
+      if (policies.length + shadows.length === 0) return emptySlice(tenantId, revision, departments)
       const known = slices.get(key)
       if (known) return known
       const slice = buildSliceWithShadows(tenantId, revision, policies, shadows, departments)
@@ -92,7 +89,7 @@ export function slicePolicies(
 export const modulesOf = (policies: readonly Pick<PolicyInStore, 'wasm'>[]) =>
   policies.flatMap(({ wasm }) => wasm ?? [])
 
-const bytesOf = (departments: Departments | null) => 200 * (departments?.size ?? 0)
+const bytesOf = (departments: Departments) => 200 * departments.size
 
 /** Questions to which the same policies can apply. */
 interface QuestionKind {

@@ -87,7 +87,7 @@ function effectsOf({ access, newPace }: Deps): Effects {
   const pace = newPace()
   let decided = 0
   const classOf = (query: AnyQuery) => {
-    const classify = classifiers.get(query.slice) ?? questionClassifier(query.slice, access.bundle.installed)
+    const classify = classifiers.get(query.slice) ?? questionClassifier(query.slice, access.bundle)
     classifiers.set(query.slice, classify)
     return classify(query)
   }

@@ -93,7 +93,7 @@ function isDecidedWith({ access }: PathDeps, list: RequestContext, detail: Reque
     slice === other.query.slice &&
     slice.modules.length === 0 &&
     !('action.name' in slice.attributes) &&
-    access.bundle.installed === undefined &&
+    !access.bundle.isExtended &&
     one.widen === two.widen &&
     one.shield === two.shield
   )

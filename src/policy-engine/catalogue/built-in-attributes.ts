@@ -46,3 +46,9 @@ export const builtInAttributes: ReadonlyMap<string, BuiltIn> = new Map([
   ['environment.ip', entry('ip', 'The address the request came from')],
   ['environment.user_agent', entry('string', 'The User-Agent of the request')],
 ])
+
+/** The types of built-in attributes, by name; names that are none are left out. */
+export const typesOf = (names: readonly string[]): Record<string, DataType> =>
+  Object.fromEntries(
+    [...builtInAttributes].filter(([name]) => names.includes(name)).map(([name, { type }]) => [name, type]),
+  )

@@ -111,7 +111,7 @@ export interface Slice {
   readonly memory: number
   /** the JSON that the policies read as `data.slice` */
   readonly text: string
-  /** the departments of the tenant; null if none of its policies reads them */
+  /** the departments of the tenant; null if they are not known */
   readonly departments: Departments | null
   /** the policies with modules, which run before a decision */
   readonly modules: readonly SlicePolicy[]

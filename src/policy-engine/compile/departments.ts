@@ -24,10 +24,6 @@ export function derivedFrom(name: string): { attribute: string; type: DataType }
 /** The attribute of a name that policies read: itself, or what it is derived from. */
 export const attributeOf = (name: string): string => derivedFrom(name)?.attribute ?? name
 
-/** Whether policies with these attributes need the departments of the tenant. */
-export const readDepartments = (attributes: Iterable<string>): boolean =>
-  [...attributes].some((name) => name === 'subject.department_path' || derivedFrom(name) !== null)
-
 /** The levels that a path can have; a longer one counts as ill-typed, so it permits nothing. */
 export const maxLevels = 128
 

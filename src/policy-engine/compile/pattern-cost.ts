@@ -51,7 +51,10 @@ export function patternCost(bundlePath?: string): (pattern: string) => number | 
 }
 
 function warmMeter(bundlePath = `${policiesFolder}${bundleName}`): (pattern: string) => number | undefined {
-  const instantiate = compileModule({ ...readBundle(bundlePath), data: { catalogue: {} } }, meterPages)
+  const instantiate = compileModule(
+    { ...readBundle(bundlePath), data: { catalogue: {}, attributes: {} } },
+    meterPages,
+  )
   const measured = (pattern: string): number | undefined => {
     try {
       return measure(instantiate(), pattern)

@@ -34,7 +34,7 @@ export function buildSlice(
   departments: Departments | null = null,
 ): Slice {
   return policies.length === 0
-    ? emptySlice(tenantId, revision)
+    ? emptySlice(tenantId, revision, departments)
     : sliceOf(tenantId, revision, policies, departments)
 }
 
@@ -101,11 +101,11 @@ export const bytesPerValue = 192
 const marks = new Set([...',:[{'].map((mark) => mark.charCodeAt(0)))
 
 /** A slice without policies. All have the same `text`, which an instance parses once, whatever the number of tenants. */
-export const emptySlice = (tenantId: string, revision: number): Slice => ({
-  ...noPolicies,
-  tenantId,
-  revision,
-})
+export const emptySlice = (
+  tenantId: string,
+  revision: number,
+  departments: Departments | null = null,
+): Slice => ({ ...noPolicies, tenantId, revision, departments })
 
 // The route gives the type of a resource; everything else is known only after loading it.
 const isOfResource = (name: string) => name.startsWith('resource.') && name !== 'resource.type'

@@ -11,18 +11,18 @@ export const bundleName = 'bundle.tar.gz'
 
 export interface Bundle {
   wasm: Uint8Array<ArrayBuffer>
-  data: unknown
+  data: { readonly catalogue: unknown; readonly attributes: ReadAttributes }
   /** hash of the sources from which the bundle was built */
   revision: string
-  /** undefined without rules of the installation (POLICIES_DIR) */
-  installed?: InstalledRules
+  /** whether it contains rules of the installation (POLICIES_DIR) */
+  isExtended: boolean
 }
 
-/** What the host has to know about the rules of the installation. */
-export interface InstalledRules {
-  /** the built-in attributes that the rules read, with their types */
-  attributes: Readonly<Record<string, DataType>>
-}
+/** The built-in attributes that rules of the service and of the installation read, with their types. */
+export type ReadAttributes = Readonly<Record<string, DataType>>
+
+/** The data of the bundle, generated: the action table, and the attributes that rules read (`ReadAttributes`). */
+const dataFiles = ['catalogue/data.json', 'attributes/data.json']
 
 const maxBytes = 16 * 1024 * 1024
 
@@ -33,7 +33,7 @@ export function readBundle(path: string, revision?: string): Bundle {
   const named = manifest.revision || revision
   if (typeof named !== 'string') throw new Error('the bundle names no revision')
   const wasm = Uint8Array.from(file(files, 'policy.wasm'))
-  return { wasm, data: JSON.parse(text(files, 'data.json')), revision: named }
+  return { wasm, data: JSON.parse(text(files, 'data.json')), revision: named, isExtended: false }
 }
 
 /** The module of a bundle made by `opa build -t wasm`, given as its bytes. Throws if it is invalid. */
@@ -41,7 +41,7 @@ export function bundleModule(bundle: Buffer): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(file(untar(gunzipSync(bundle, { maxOutputLength: maxBytes })), 'policy.wasm'))
 }
 
-/** SHA-256 (hex) of the sources of the bundle: paths and contents of all Rego files but the tests, and the catalogue. */
+/** SHA-256 (hex) of the sources of the bundle: paths and contents of all Rego files but the tests, and the data. */
 export function sourcesRevision(folder: string): string {
   const hash = createHash('sha256')
   for (const path of bundleSources(folder)) {
@@ -54,7 +54,7 @@ export function sourcesRevision(folder: string): string {
 function bundleSources(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .map((path) => path.replaceAll('\\', '/'))
-    .filter((path) => path === 'catalogue/data.json' || /(?<!_test)\.rego$/.test(path))
+    .filter((path) => dataFiles.includes(path) || /(?<!_test)\.rego$/.test(path))
     .sort()
 }
 

@@ -44,7 +44,7 @@ export function compileModule(bundle: Bundle, pages = maxPages): () => PolicyIns
   return () => {
     const policy = loadPolicy(module, { initial: Math.min(initialPages, pages), maximum: pages })
     assertTrusted(policy)
-    return instanceOf(policy, bundle.data as { catalogue: unknown })
+    return instanceOf(policy, bundle.data)
   }
 }
 

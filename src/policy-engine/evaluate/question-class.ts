@@ -2,31 +2,36 @@ import { wildcardOf } from '../catalogue/actions.ts'
 import type { Leaf, Node, Slice } from '../compile/compiled-policy.ts'
 import type { Scalar } from '../compile/conditions.ts'
 import { type AttributeValue, attributesOf } from './attributes.ts'
-import type { InstalledRules } from './bundle.ts'
+import type { Bundle } from './bundle.ts'
 import { type AnyQuery, policyInput, sessionInput } from './query.ts'
 
 /**
  * Returns a function that gives the class of a query with this slice. All queries of a class have the same effect, so a
  * search decides one of each. The class has what the rules can distinguish: of an attribute that is only compared with
  * constants, which of them it equals and between which it is; of roles and departments, those that policies name. An
- * attribute with any other operator counts with its whole value. Rules of the installation can compare anything, so with
- * them only equal questions share a class.
+ * attribute with any other operator counts with its whole value, and so does one that the rules of the service read. Rules
+ * of the installation can compare anything, so with them only equal questions share a class.
  */
-export function questionClassifier(slice: Slice, installed?: InstalledRules): (query: AnyQuery) => string {
-  if (installed)
-    return (query) => JSON.stringify({ ...policyInput(query, installed.attributes), request_id: null })
+export function questionClassifier(
+  slice: Slice,
+  { data, isExtended }: Pick<Bundle, 'data' | 'isExtended'>,
+): (query: AnyQuery) => string {
+  const read = { ...data.attributes, ...slice.attributes }
+  if (isExtended)
+    return (query) => JSON.stringify({ ...policyInput(query, data.attributes), request_id: null })
   const { lists, leaves, legible } = sliceContent(slice)
   const comparisons = comparisonsOf(leaves)
   for (const { compiled } of slice.modules)
     for (const name of Object.keys(compiled.attributes)) comparisons.countWhole(name)
+  for (const name of Object.keys(data.attributes)) comparisons.countWhole(name)
   return (query) => {
     // The same question is also decided about the actor, whose attributes differ.
     if (query.subject.session?.actor) return JSON.stringify([query.action, query.subject, query.resource])
-    const attrs = attributesOf(query)
+    const attrs = attributesOf(query, read)
     const facts = [factsOf(query, lists), ...comparisons.relations.map((relation) => relation(attrs))]
     // A policy of a form that this file does not know can compare anything.
     if (!legible) return JSON.stringify([facts, attrs, query.subject.id, query.resource])
-    for (const name of Object.keys(slice.attributes)) facts.push(comparisons.classOf(name, attrs[name]))
+    for (const name of Object.keys(read)) facts.push(comparisons.classOf(name, attrs[name]))
     return facts.join('\n')
   }
 }

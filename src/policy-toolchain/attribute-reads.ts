@@ -1,0 +1,50 @@
+import { builtInAttributes, typesOf } from '../policy-engine/catalogue/built-in-attributes.ts'
+import type { ReadAttributes } from '../policy-engine/evaluate/bundle.ts'
+import type { Finding } from './rego-traps.ts'
+import { parseRego, type Ref, refsIn } from './rego-tree.ts'
+
+const ofResource = ['resource.type', 'resource.id', 'resource.owner_id']
+
+/**
+ * The built-in attribute that `input.attrs["…"]` names; undefined for any other name. The fields of a resource are none,
+ * because they are not in the decision log: a recorded decision could not be replayed.
+ */
+export function attributeOf({ root, path: [first, name] }: Ref): string | undefined {
+  if (root !== 'input' || first !== 'attrs' || !name || !builtInAttributes.has(name)) return undefined
+  return !name.startsWith('resource.') || ofResource.includes(name) ? name : undefined
+}
+
+/** What is wrong with another read of `input.attrs`. It would be undefined, and its rule would never apply. */
+export const noSuchAttribute = `input.attrs["…"] has to name a built-in attribute, of resources only ${ofResource.join(', ')}`
+
+/** What is wrong with a read of all of `input`: what it reads cannot be seen. */
+export const allOfInput = 'name the part of input that you read'
+
+// These apply the conditions of tenants' policies, or answer for a query that has nothing.
+const readsAll = /^policies\/authz\/(abac\/\w+|explain|decision|invariants\/incomplete_input)\.rego$/
+
+/**
+ * The built-in attributes that the rules in these files (paths from the project's root) read, so that the host supplies
+ * them, and what is wrong with other reads. Files of tests are passed over.
+ */
+export async function findAttributeReads(
+  opa: string,
+  files: readonly string[],
+): Promise<{ attributes: ReadAttributes; findings: Finding[] }> {
+  const findings: Finding[] = []
+  const names: string[] = []
+  const rules = files.filter((file) => !file.endsWith('_test.rego') && !readsAll.test(file))
+  const read = await Promise.all(rules.map(async (file) => ({ file, module: await parseRego(opa, file) })))
+  for (const { file, module } of read)
+    for (const ref of refsIn([module.imports, module.rules])) {
+      const report = (rule: string) => findings.push({ file, row: ref.node.location?.row ?? 1, rule })
+      if (ref.root !== 'input') continue
+      const [first] = ref.path
+      if (first === undefined || first === null) report(allOfInput)
+      if (first !== 'attrs') continue
+      const name = attributeOf(ref)
+      if (name) names.push(name)
+      else report(noSuchAttribute)
+    }
+  return { attributes: typesOf(names), findings }
+}
