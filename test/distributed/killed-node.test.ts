@@ -1,6 +1,7 @@
 // own process: it has a cluster of its own, of which it stops a node
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { proveAddress } from '../helpers/prove-address.ts'
 import { query } from '../helpers/query.ts'
 import type { Client } from '../helpers/service.ts'
 import { serveCluster, skip, untilServed } from './served-cluster.ts'
@@ -9,6 +10,7 @@ const actors = ['outbox-relay', 'event-fanout', 'email']
 
 t.test('a node that dies takes only its tenants along, and loses nothing', { skip }, async (t) => {
   const { service, nodes, nodeOf, control } = await serveCluster(t, { actors })
+  const { tokenIn } = await import('../helpers/service.ts') // only now, because it reads which cluster to use
   // Citus prefers the node with the lowest port for what one node does for all.
   const victim = nodes.toSorted((a, b) => Number(new URL(a).port) - Number(new URL(b).port))[0]!
   const there: Client[] = []
@@ -19,6 +21,7 @@ t.test('a node that dies takes only its tenants along, and loses nothing', { ski
     const group = isThere ? there : elsewhere
     group.push(owner)
   }
+  await proveAddress(service, ...elsewhere)
   const roles = (owner: Client) => `/api/v1/tenants/${owner.tenantId}/roles/`
   const owners = [...there, ...elsewhere]
   const acknowledged: { owner: Client; name: string }[] = []
@@ -30,6 +33,7 @@ t.test('a node that dies takes only its tenants along, and loses nothing', { ski
     }
   }
   let dead = false
+  let invitation: string | undefined
   const write = async (owner: Client) => {
     for (let number = 0; !dead && number < 500; number++) {
       const name = `Role ${number}`
@@ -94,23 +98,29 @@ t.test('a node that dies takes only its tenants along, and loses nothing', { ski
         name: 'Meanwhile',
       })
       t.equal(status, 201)
+      const guest = `guest.of.${owner.id}@example.com`
+      const invited = await owner.post(`/api/v1/tenants/${owner.tenantId}/invitations/`, { email: guest })
+      t.equal(invited.status, 201)
+      invitation ??= tokenIn(await service.mailTo(guest, 'invited'))
       t.equal(await untilHandled(owner.tenantId), 0, 'no message waits in the outbox')
       const { body } = await owner.get('/api/v1/events/?newest=true')
-      t.match(body.results.at(-1), { type: 'tenant.department_created' }, 'the event is in the feed')
+      t.match(body.results.at(-1), { type: 'tenant.invitation_created' }, 'the event is in the feed')
     }
   })
 
   await t.test('what concerns all nodes waits: 503', async (t) => {
     const [owner] = elsewhere as [Client]
     const tenant = `/api/v1/tenants/${owner.tenantId}/`
-    const guest = { email: 'guest@example.com', role: 'member' }
     t.equal(
       (await owner.patch('/api/v1/users/me/', { first_name: 'Later' })).status,
       503,
       'changes of people',
     )
     t.equal((await owner.patch(tenant, { name: 'Later' })).status, 503, 'changes of tenants')
-    t.equal((await owner.post(`${tenant}invitations/`, guest)).status, 503, 'limits over all tenants')
+    const accept = { token: invitation, password: owner.password }
+    const { status } = await service.call('POST', '/api/v1/invitations/accept/', { body: accept })
+    t.equal(status, 503, 'the token of an invitation does not say of which tenant it is')
+    t.equal((await owner.get('/api/v1/users/me/invitations/')).status, 503, 'invitations of all tenants')
   })
 
   await t.test('after its return, what was acknowledged is there, and all are served', async (t) => {
