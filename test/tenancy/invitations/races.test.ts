@@ -216,8 +216,8 @@ t.test('an invitation expires on the second, before the worker marks it', async 
   t.test('a resent invitation is pending, and its new token is valid', async (t) => {
     const [old] = await look(
       service,
-      "select id, email from invitations where status = 'expired' and id <> $1 and send_count = 1",
-      [id],
+      "select id, email from invitations where tenant_id = $1 and status = 'expired' and id <> $2 and send_count = 1",
+      [firm.id, id],
     )
     const before = tokenIn(await service.mailTo(old.email, 'invited'))
     await expect(200, firm.owner.post(`${path}${old.id}/resend/`))
