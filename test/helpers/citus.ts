@@ -25,9 +25,14 @@ export async function distributeDatabase(coordinator: string, name: string): Pro
     ...nodes.map((node) => `select citus_add_node('${node.hostname}', ${node.port})`),
   )
   await distribute(own, () => undefined)
-  await onEveryNode(
-    coordinator,
-    `alter database ${name} allow_connections false`,
-    `select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '${name}'`,
-  )
+  await onEveryNode(coordinator, ...closing(name))
 }
+
+/**
+ * Statements that end all connections to a database and let none in: on a cluster each node's daemon opens connections to the other
+ * nodes, at any time.
+ */
+export const closing = (name: string): string[] => [
+  `update pg_database set datallowconn = false where datname = '${name}'`,
+  `select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '${name}'`,
+]

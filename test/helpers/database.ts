@@ -5,7 +5,7 @@ import pg from 'pg'
 import type { Test } from 'tap'
 import { migrate } from '../../src/platform/db/migrate.ts'
 import { timeouts } from '../../src/platform/db/pool.ts'
-import { distributeDatabase, onEveryNode, workerNodes } from './citus.ts'
+import { closing, distributeDatabase, onEveryNode, workerNodes } from './citus.ts'
 import { superuserUrl } from './cluster.ts'
 import { withClient } from './query.ts'
 
@@ -40,7 +40,8 @@ export async function disposableDatabase({
   const { url, release } = await superuserUrl()
   const name = `bailiwick_test_${process.pid}_${randomBytes(6).toString('hex')}`
   const drop = async () => {
-    await onEveryNode(url, `drop database if exists ${name} with (force)`).finally(release)
+    const dropped = onEveryNode(url, ...closing(name), `drop database if exists ${name} with (force)`)
+    await dropped.finally(release)
   }
   try {
     await exclusively(url, async (client) => {
