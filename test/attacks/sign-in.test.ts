@@ -1,5 +1,6 @@
 import pg from 'pg'
 import t from 'tap'
+import { untilLocked } from '../helpers/lock-waits.ts'
 import { type Answer, type Client, startService, tokenIn } from '../helpers/service.ts'
 import { requireMfa } from '../identity/otp/authenticator.ts'
 import { originOf, softwareAuthenticator } from '../identity/passkeys/software-passkey.ts'
@@ -8,6 +9,9 @@ import { look } from '../tenancy/staff.ts'
 const service = await startService(t, {
   env: { TRUSTED_PROXIES: '127.0.0.1', RATE_LIMIT_ENABLED: 'false' },
 })
+
+/** Statements on people, and the lock that stands for a person on a cluster. */
+const ofPeople = /from users|update users|pg_advisory_xact_lock/
 
 /** Locks a person's row, and lets calls wait for it, each behind the one before. Gives their answers. */
 async function inTurn(userId: string, calls: readonly (() => Promise<Answer>)[]): Promise<Answer[]> {
@@ -19,18 +23,7 @@ async function inTurn(userId: string, calls: readonly (() => Promise<Answer>)[])
     const answers: Promise<Answer>[] = []
     for (const call of calls) {
       answers.push(call())
-      let waiting = 0
-      for (let tries = 0; waiting < answers.length && tries < 10_000; tries++) {
-        // Else a transaction sees no connection that was opened after its first question.
-        await client.query('select pg_stat_clear_snapshot()')
-        const { rowCount } = await client.query(
-          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
-             and query ~ 'from users|update users'`,
-        )
-        waiting = rowCount ?? 0
-      }
-      if (waiting < answers.length)
-        throw new Error(`${waiting} of ${answers.length} calls wait for the person`)
+      await untilLocked(service.databases.superuser, answers, ofPeople)
     }
     await client.query('commit')
     return await Promise.all(answers)

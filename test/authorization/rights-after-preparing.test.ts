@@ -1,14 +1,13 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { untilLocked } from '../helpers/lock-waits.ts'
 import { withClient } from '../helpers/query.ts'
 import { startService } from '../helpers/service.ts'
-import { expect, foundFirm, look } from '../tenancy/staff.ts'
+import { expect, foundFirm } from '../tenancy/staff.ts'
 
 // own service: the test locks a table
 const service = await startService(t, { workers: false })
 const policies = '/api/v1/policies/'
 const rule = { effect: 'allow', actions: ['note:read'], conditions: {} }
-const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
 
 /** Does `meanwhile` while `call`, which was permitted, waits for the words of manifests to prepare its change. */
 const whilePreparing = <T>(call: () => Promise<T>, meanwhile: () => Promise<unknown>): Promise<T> =>
@@ -16,9 +15,7 @@ const whilePreparing = <T>(call: () => Promise<T>, meanwhile: () => Promise<unkn
     await client.query('begin')
     await client.query('lock table manifests in access exclusive mode')
     const answer = call()
-    const isOver = answer.then(() => true)
-    while ((await look(service, waiting)).length === 0)
-      if (await Promise.race([isOver, sleep(20)])) throw new Error('The call did not wait')
+    await untilLocked(service.databases.superuser, [answer])
     await meanwhile()
     await client.query('rollback')
     return answer

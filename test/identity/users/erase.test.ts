@@ -5,6 +5,7 @@ import { erasePerson, lockPersonWithTenants } from '../../../src/identity/users/
 import { eraseUser } from '../../../src/identity/users/erase-user.ts'
 import { asSystem } from '../../../src/platform/db/transaction.ts'
 import { deleteOutdated } from '../../../workers/retention.ts'
+import { untilLocked } from '../../helpers/lock-waits.ts'
 import { type Client, type Service, startService, tokenIn } from '../../helpers/service.ts'
 import { expect, foundFirm, look, wrongCounts } from '../../tenancy/staff.ts'
 
@@ -233,19 +234,11 @@ t.test('who is to join a tenant while being erased does not join', async (t) => 
     return erasePerson(tx, person!, { by: 'operator', requestInfo, at: service.now() })
   })
   await locked.promise
-  let answered = false
   const added = firm.owner.post(`${firm.path}/members/`, { user_id: ada.id })
-  void added.then(() => {
-    answered = true
-  })
-  const waits = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  let waiting = 0
-  for (let tries = 0; tries < 200 && waiting === 0 && !answered; tries++)
-    waiting = (await look(service, waits)).length
+  await untilLocked(service.databases.superuser, [added])
   goOn.resolve()
   t.match(await erased, { tenantsLeft: 0 })
   t.match(await added, { status: 409, body: { code: 'overtaken' } })
-  t.equal(waiting, 1, 'the new membership waited')
   await scrub()
 })
 

@@ -1,5 +1,4 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { readConfig } from '../../../src/config.ts'
@@ -10,6 +9,7 @@ import { tryPurgeLock } from '../../../src/tenancy/tenants/store.ts'
 import { openWorkerDeps } from '../../../workers/deps.ts'
 import { purgeDeletedTenants } from '../../../workers/tenant-purge.ts'
 import { type DatabaseUrls, disposableDatabase } from '../../helpers/database.ts'
+import { untilLocked } from '../../helpers/lock-waits.ts'
 import { startService } from '../../helpers/service.ts'
 import { catalogueTables, seedRows } from '../../platform/db/seed-rows.ts'
 import { expect, foundFirm, look } from '../staff.ts'
@@ -128,31 +128,28 @@ t.test('no table with a tenant_id keeps a row of an erased tenant, or loses one 
 
 t.test('a row that is written while its tenant is erased goes with it', async (t) => {
   const { urls, drop } = await disposableDatabase()
-  const [late, watch] = [urls.superuser, urls.superuser].map(
-    (url) => new pg.Client({ connectionString: url }),
-  )
-  await Promise.all([late!.connect(), watch!.connect()])
+  const late = new pg.Client({ connectionString: urls.superuser })
+  await late.connect()
   t.teardown(async () => {
-    await Promise.all([late!.end(), watch!.end()])
+    await late.end()
     await drop()
   })
   // Before the rows exist: a worker refuses to start when its keys open none of the sealed values.
   const worker = await workerOf(t, urls, Date.now)
   const gone = randomUUID()
-  await seedRows(late!, await catalogueTables(late!), { tenantId: gone, userId: randomUUID() })
-  await late!.query('update tenants set deleted_at = $1', [new Date(Date.now() - 31 * day)])
-  await late!.query('delete from daily_counts')
-  await late!.query('begin')
-  await late!.query(
+  await seedRows(late, await catalogueTables(late), { tenantId: gone, userId: randomUUID() })
+  await late.query('update tenants set deleted_at = $1', [new Date(Date.now() - 31 * day)])
+  await late.query('delete from daily_counts')
+  await late.query('begin')
+  await late.query(
     `insert into daily_counts (tenant_id, kind, day, used) values ($1, 'decisions', now(), 1)`,
     [gone],
   )
   const erased = purgeDeletedTenants(worker)
-  const waits = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  while ((await watch!.query(waits)).rowCount === 0) await sleep(10)
-  await late!.query('commit')
+  await untilLocked(urls.superuser, [erased])
+  await late.query('commit')
   t.same(await erased, [gone])
-  t.equal((await watch!.query('select from daily_counts')).rowCount, 0)
+  t.equal((await late.query('select from daily_counts')).rowCount, 0)
 })
 
 t.test(
