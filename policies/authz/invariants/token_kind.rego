@@ -24,6 +24,18 @@ denials contains "scope_missing" if {
 	_is_key
 	_action.permission
 	not input.subject.session.in_scope
+	not _needs_no_scope
+}
+
+# A key can ask what it may do itself: the answer keeps within its scopes. In the route phase the question is not known yet.
+default _needs_no_scope := false
+
+_needs_no_scope if {
+	_action.unscoped
+	input.phase == "route"
+} else if {
+	_action.unscoped
+	input.resource.owner_id == input.subject.id
 }
 
 default _is_key := false

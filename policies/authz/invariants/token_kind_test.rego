@@ -29,3 +29,15 @@ test_scope_missing_denies if {
 test_a_key_is_accepted if {
 	_denied({"subject": {"session": {"token": "key", "in_scope": true}}}) == set()
 }
+
+test_a_key_asks_about_itself_without_a_scope if {
+	_denied(object.union(_question, {"resource": {"owner_id": "user-1"}})) == set()
+	_denied(object.union(_question, {"phase": "route"})) == set()
+}
+
+test_a_key_asks_about_others_with_the_scope_only if {
+	_denied(object.union(_question, {"resource": {"owner_id": "user-2"}})) == {"scope_missing"}
+	_denied(object.union(_question, {"resource": {"owner_id": null}})) == {"scope_missing"}
+}
+
+_question := {"action": "access:evaluate", "subject": {"session": {"token": "key", "in_scope": false}}}

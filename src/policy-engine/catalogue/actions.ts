@@ -20,6 +20,8 @@ export interface Action {
   readonly own: readonly SystemRole[]
   readonly self: boolean
   readonly open: boolean
+  /** a key with scopes has it on its own objects without naming it, because the answer itself keeps within the scopes */
+  readonly unscoped: boolean
   /** a `require_approval` policy can name it */
   readonly gate: boolean
   /** an `allow` policy can grant it to more people */
@@ -38,6 +40,7 @@ const noGrants: Action = {
   own: [],
   self: false,
   open: false,
+  unscoped: false,
   gate: false,
   widen: false,
   needsTenant: true,
@@ -160,7 +163,8 @@ export const actions = {
   'decision:list': granted(readers, { own: ['member'], widen: true }),
   'decision:read': granted(readers, { own: ['member'] }),
   'decision:explain': granted(readers, { own: ['member'] }),
-  'access:evaluate': granted(managers, { own: ['member'] }),
+  // Everyone can ask what they themselves may do.
+  'access:evaluate': granted(managers, { self: true, unscoped: true }),
 
   'event:list': granted(readers, widen),
   'audit:list': granted(readers, widen),

@@ -34,6 +34,7 @@ const entry = (action: Action) => ({
   own: setOf(action.own),
   self: action.self,
   open: action.open,
+  unscoped: action.unscoped,
   gate: action.gate,
   widen: action.widen,
   shield: action.shield,
