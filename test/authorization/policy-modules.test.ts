@@ -208,10 +208,17 @@ const bomb = deny(
     .concat('\n\ta + b + c + d + e + f == -1'),
 )
 
-/** Asks until the module is switched off, or `tries` times. */
-async function loopUntilOff(owner: Client, id: string, loop: () => Promise<Asked>, tries: number) {
+/** Asks until the module is switched off, or `tries` times, as each of the members in turn. */
+async function loopUntilOff(
+  [owner, ...others]: readonly [Client, ...Client[]],
+  id: string,
+  loop: (asker: Client) => Promise<Asked>,
+  tries: number,
+) {
+  const askers = [owner, ...others]
   for (let n = 0; n < tries; n++) {
-    t.match(decisionOf(await loop()), { allowed: false, codes: ['policy_timeout'] })
+    const asker = askers[n % askers.length] as Client
+    t.match(decisionOf(await loop(asker)), { allowed: false, codes: ['policy_timeout'] })
     const { body } = await owner.get(`${policies}${id}/`)
     if (body.module_off_at !== null) return true
     await sleep(20)
@@ -233,7 +240,7 @@ t.test(
     await elsewhere.switchTo(neighbour.tenantId)
     const { body } = await owner.post(policies, { ...base, name: 'Bomb', module: bomb })
     const loop = () => askToSteer(owner, { list: numbers(100) })
-    t.notOk(await loopUntilOff(owner, body.id, loop, 50), 'their questions switch nothing off')
+    t.notOk(await loopUntilOff([owner], body.id, loop, 50), 'their questions switch nothing off')
     const late = { allowed: false, codes: ['policy_timeout'] }
     t.match(await steerOnce(owner, { list: [1] }), late)
     t.match(await steerOnce(elsewhere, { tonnage: 1, name: 'x' }), late, 'also in another tenant')
@@ -242,14 +249,16 @@ t.test(
   },
 )
 
-t.test("a module that loops on the tenant's own data is switched off with an event", { skip }, async (t) => {
+t.test('a module that loops for three people is switched off with an event', { skip }, async (t) => {
   const owner = await tenantWith(ships)
   const other = await colleague(service, owner, 'admin')
+  const third = await colleague(service, owner)
   const { body } = await owner.post(policies, { ...base, name: 'Bomb', module: bomb })
   const registered = { attributes: { list: numbers(100) } }
   t.match(await owner.put('/api/v1/resources/ship/1/', registered), { status: 201 })
-  const loop = () => askToSteer(owner, {})
-  t.ok(await loopUntilOff(owner, body.id, loop, 1_000))
+  const loop = (asker: Client) => askToSteer(asker, {})
+  t.notOk(await loopUntilOff([owner], body.id, loop, 50), 'not for one, though they wrote the data')
+  t.ok(await loopUntilOff([owner, other, third], body.id, loop, 1_000))
   t.match(
     decisionOf(await askToSteer(other, {})),
     { allowed: false, codes: ['policy_timeout'] },
@@ -258,9 +267,10 @@ t.test("a module that loops on the tenant's own data is switched off with an eve
   const events = await eventsOf(await openDatabase(t, service), owner.tenantId)
   const switched = events.filter(({ type }) => type === 'authorization.policy_switched_off')
   t.match(switched, [{ subject: body.id, actor_id: null, data: { policy_id: body.id, version: 1 } }])
-  t.match(await other.put('/api/v1/resources/ship/1/', { attributes: { list: [1] } }), { status: 200 })
   t.match(await other.patch(`${policies}${body.id}/`, { name: 'Again' }), { body: { module_off_at: null } })
-  t.match(await steer(other, {}), { allowed: true })
+  // The modules of the tenant pause for a minute, but not those that are tried.
+  const tried = { resource: { type: 'ship', id: '2', properties: { list: [1] } } }
+  t.match(await other.post(`${policies}${body.id}/test/`, tried), { body: { effect: 'allow' } }, 'it runs')
 })
 
 const numbers = (length: number) => Array.from({ length }, (_each, index) => index)

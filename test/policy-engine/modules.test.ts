@@ -51,7 +51,7 @@ type Built = Awaited<ReturnType<typeof unchecked>>
 
 /** Evaluates at once, for a subject of a tenant. */
 function evaluate(subject: string, { key, wasm }: Built, input: string, asked = pool, tenantId = subject) {
-  const task = { tenantId, subject, key, wasm, policyId: key, version: 1, isOwnData: false }
+  const task = { tenantId, subject, key, wasm, policyId: key, version: 1 }
   return asked.evaluate(task, input, { cpuMs: 5, until: performance.now() + 10 })
 }
 

@@ -11,9 +11,8 @@ import { switchOffModule } from './module-store.ts'
 
 /**
  * Watches the modules in force: one whose questions end five threads of this process in a minute is switched off, with an
- * event and an audit row, if the questions are of three subjects or more, or about nothing but the tenant's own data. One
- * person's questions alone must not deny it to the others. It then denies without running, until its policy has a new
- * version. Returns a function that ends the watch.
+ * event and an audit row, if the questions are of three subjects or more: one person must not deny it to the others. It then
+ * denies without running, until its policy has a new version. Returns a function that ends the watch.
  */
 export function switchOffLateModules(
   { db, log }: { db: Pick<Databases, 'api'>; log: Logger },
@@ -21,10 +20,10 @@ export function switchOffLateModules(
 ): () => void {
   const isEnough = countEnds(() => performance.now())
   const note = (message: unknown) => {
-    const { tenantId, subject, policyId, version, key, isOwnData, isInForce } = message as EndedTask
+    const { tenantId, subject, policyId, version, key, isInForce } = message as EndedTask
     const about = { tenantId, policyId, version, key }
-    const counted = `${tenantId} ${policyId} ${version} ${key} ${isOwnData}`
-    if (!isInForce || !isEnough(counted, subject, (ends) => isOwnData || areOfSeveral(ends))) return
+    const counted = `${tenantId} ${policyId} ${version} ${key}`
+    if (!isInForce || !isEnough(counted, subject, areOfSeveral)) return
     switchOff(db, about, clock()).catch((error) =>
       log.error({ err: error, ...about }, 'a module of a policy could not be switched off'),
     )

@@ -1,6 +1,6 @@
 import { createLruCache } from '../lru-cache.ts'
 
-/** The tenant of a question, and of whom its ends are counted: see `subjectOfEnds`. */
+/** The tenant of a question, and of whom its ends are counted: see `endsOf`. */
 export interface EndsOf {
   tenantId: string
   subject: string

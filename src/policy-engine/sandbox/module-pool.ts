@@ -12,8 +12,6 @@ export interface ModuleTask extends EndsOf {
   wasm: Uint8Array<ArrayBuffer>
   policyId: string
   version: number
-  /** nothing in the input came with the question */
-  isOwnData: boolean
 }
 
 /** A task that took more than 5 ms of CPU time, which costs its thread. `isInForce`: not only tried. */

@@ -1,7 +1,8 @@
 import { moduleFinding, moduleRan, type SlicePolicy } from '../compile/compiled-policy.ts'
 import { type AttributeValue, attributesOf } from '../evaluate/attributes.ts'
 import { type AnyQuery, askerOf } from '../evaluate/query.ts'
-import type { LateReason, ModuleOutcome, ModulePool, ModuleTask } from './module-pool.ts'
+import type { EndsOf } from './module-pauses.ts'
+import type { LateReason, ModuleOutcome, ModulePool } from './module-pool.ts'
 
 /** A policy whose module gave no answer in time, and why. */
 export interface LateModule {
@@ -56,7 +57,7 @@ export function runModules(
     }
     const evaluate = (): ModuleOutcome => {
       if (late.length > 0 || left.cpuMs <= 0) return { fault: 'late', why: 'no_time' }
-      const task = { ...taskOf(query, values), policyId: id, version, key, wasm }
+      const task = { ...endsOf(query), policyId: id, version, key, wasm }
       return pool.evaluate(task, inputOf(values), left)
     }
     const known = outcomes.get(key)
@@ -75,29 +76,18 @@ export function runModules(
   return { attrs, faults, late, messages }
 }
 
-type Values = Record<string, AttributeValue | null>
-
 /**
  * Of whom the ends of a question are counted: of the person who asks, in all tenants. Where a service account asks, of the
  * person asked about, and only in its tenant: it must not deny them the others.
  */
-function taskOf(query: AnyQuery, values: Values): Pick<ModuleTask, 'tenantId' | 'subject' | 'isOwnData'> {
+function endsOf(query: AnyQuery): EndsOf {
   const { subject } = query
   const asker = askerOf(query)
   const isOfTenant = asker.type !== 'user'
   return {
     tenantId: subject.tenantId,
     subject: isOfTenant ? `${subject.tenantId} ${subject.id}` : asker.id,
-    isOwnData: isOwnData(query, values),
   }
-}
-
-/** Whether the values are those that the tenant has, not what came with the question. */
-function isOwnData(query: AnyQuery, values: Values): boolean {
-  if ((values['environment.user_agent'] ?? null) !== null) return false
-  if (!('application' in query)) return query.resource.id !== null
-  const sent = Object.values(query.sent ?? {})
-  return sent.every((given) => Object.keys(given).length === 0)
 }
 
 /** The input of a module: its attributes by category. */
