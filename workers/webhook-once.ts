@@ -4,7 +4,7 @@ import { openPoster } from '../src/events/webhooks/post-event.ts'
 import { receiverRules } from '../src/events/webhooks/public-address.ts'
 import { DelayedError } from '../src/platform/jobs/delayed-error.ts'
 import { defineActor } from './actor.ts'
-import { fairSlots } from './fair-slots.ts'
+import { atReceiver, fairSlots } from './fair-slots.ts'
 
 /** Slots of one tenant, and of one receiving host, at most: a tenant can make many tests, and its receivers can be slow. */
 const slots = { total: 20, perKey: 5 }
@@ -26,7 +26,7 @@ export const webhookOnce = defineActor({
     const inFairSlot = fairSlots(slots)
     return async ({ id, tenantId, message: { webhook_id: webhookId, delivery_id: deliveryId } }) => {
       const once = { id, tenantId, webhookId, deliveryId }
-      const keys = [tenantId, await findHost(deps.db, once)]
+      const keys = atReceiver(tenantId, await findHost(deps.db, once))
       const wait = await inFairSlot(id, keys, () => deliverOnce({ ...deps, poster }, once))
       if (wait !== null) throw new DelayedError(wait)
     }

@@ -5,9 +5,9 @@ import { receiverRules } from '../src/events/webhooks/public-address.ts'
 import { asWorker } from '../src/platform/db/transaction.ts'
 import { DelayedError } from '../src/platform/jobs/delayed-error.ts'
 import { defineActor } from './actor.ts'
-import { fairSlots } from './fair-slots.ts'
+import { atReceiver, fairSlots } from './fair-slots.ts'
 
-/** Slots of one tenant, and of one receiving host, at most. A tenant can have as many webhooks. */
+/** Slots of one tenant, and of one receiving host, at most. A tenant can have as many webhooks, but one alone gets half of a host. */
 const slots = { total: 200, perKey: 20 }
 
 /**
@@ -27,7 +27,7 @@ export const webhook = defineActor({
     const inFairSlot = fairSlots(slots)
     return async ({ id, tenantId, message }) => {
       const webhook = { id, tenantId, webhookId: message.webhook_id }
-      const keys = [tenantId, await findHost(deps.db, webhook)]
+      const keys = atReceiver(tenantId, await findHost(deps.db, webhook))
       const wait = await inFairSlot(id, keys, () => deliverInOrder({ ...deps, poster }, webhook))
       if (wait !== null) throw new DelayedError(wait)
     }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startActors } from '../../workers/actors.ts'
-import { fairSlots } from '../../workers/fair-slots.ts'
+import { atReceiver, fairSlots } from '../../workers/fair-slots.ts'
 import { startRelay } from '../../workers/outbox-relay.ts'
 import { webhookOnce } from '../../workers/webhook-once.ts'
 import { superuserUrl } from '../helpers/cluster.ts'
@@ -65,6 +65,34 @@ for (const { kind, skip } of usualBackends)
     },
   )
 
+for (const { kind, skip } of usualBackends)
+  t.test(
+    `on ${kind}, one tenant leaves room for others at a receiver that they share and that answers late`,
+    { skip },
+    async (t) => {
+      let held = 0
+      let mostHeld = 0
+      const shared = await startReceiver(t, ({ path }, response) => {
+        if (path !== '/slow') return 204
+        mostHeld = Math.max(mostHeld, ++held)
+        response.on('close', () => held--)
+        return undefined
+      })
+      const stage = await openStage(t, { kind, tenants: 2 })
+      const [noisy, neighbour] = stage.tenants as [string, string]
+      for (let n = 0; n < 20; n++) await addWebhook(stage, `${shared.url}/slow`, { tenantId: noisy })
+      await addWebhook(stage, shared.url, { tenantId: neighbour })
+      const running = await startActors(stage.deps, ['outbox-relay', 'event-fanout', 'webhook'])
+      t.teardown(() => running.stop())
+      await stage.append(noisy)
+      await until(() => held >= 10)
+      await stage.append(neighbour)
+      await until(() => shared.received.some(({ path }) => path !== '/slow'))
+      t.ok(mostHeld <= 10, `${mostHeld} of the 20 slots of the host`)
+      await shared.close()
+    },
+  )
+
 t.test('messages that another process handles do not make the delay of later ones longer', async (t) => {
   let now = 0
   const inSlot = fairSlots({ total: 4, perKey: 1 }, () => now)
@@ -122,6 +150,26 @@ t.test('20 tenants whose receivers answer late leave slots free at every moment'
   begin('neighbour', 0)
   t.equal(running(), before + 1)
 })
+
+t.test(
+  'of the slots of a host that tenants share, one gets half, and a newcomer always gets one',
+  async (t) => {
+    const inSlot = fairSlots({ total: 200, perKey: 20 }, () => 0)
+    const held = new Map<string, number>()
+    const fill = (tenant: string) => {
+      for (let n = 0; n < 30; n++)
+        inSlot(`${tenant} ${n}`, atReceiver(tenant, 'shared.example'), async () => {
+          held.set(tenant, (held.get(tenant) ?? 0) + 1)
+          await new Promise(() => undefined)
+        }).catch(() => undefined)
+      return held.get(tenant) ?? 0
+    }
+    t.equal(fill('first'), 10)
+    t.ok(fill('second') > 0)
+    t.ok(fill('third') > 0)
+    t.ok(fill('fourth') > 0)
+  },
+)
 
 t.test('a tenant alone gets all the slots that a tenant can have', async (t) => {
   const now = 0
