@@ -23,7 +23,7 @@ export interface OpenApiKeys extends ApiKeys {
 }
 
 /**
- * Recognises keys, and collects their uses. The tenant and the holder of a key never change, so a process remembers them
+ * Recognises keys, and collects their uses. The tenant, the holder and the maker of a key never change, so a process remembers them
  * by the hash of the key, after one statement at its first use. Whether it still works is read in each request, with
  * what the request reads anyway (load-auth-context.ts). Uses are written together, at most one a minute for each key.
  */
@@ -57,7 +57,7 @@ export function openApiKeys(db: Pick<Databases, 'system'>, log: Logger): OpenApi
         findKeyById(tx, read.id),
       )
       if (!found || !timingSafeEqual(found.key_hash, read.hash)) return null
-      const { tenant_id: tenantId, id, membership_id, user_id } = found
+      const { tenant_id: tenantId, id, membership_id, user_id, created_by: keyMakerId } = found
       const claims: Claims = {
         userId: user_id ?? membership_id,
         tenantId,
@@ -65,7 +65,7 @@ export function openApiKeys(db: Pick<Databases, 'system'>, log: Logger): OpenApi
         familyId: null,
         jti: id,
         token: 'key',
-        subjectType: user_id === null ? 'service_account' : 'user',
+        ...(user_id === null ? { subjectType: 'service_account', keyMakerId } : { subjectType: 'user' }),
       }
       known.set(digest, claims, 1)
       return claims

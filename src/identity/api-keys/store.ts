@@ -173,13 +173,14 @@ const foundRow = z.object({
   id: z.uuid(),
   membership_id: z.uuid(),
   user_id: z.uuid().nullable(),
+  created_by: z.uuid(),
   key_hash: z.instanceof(Buffer),
 })
 
-/** Whose key has this id, and its hash; whether it still works is read with each request. As the system role. */
+/** Whose key has this id, who made it, and its hash; whether it still works is read with each request. As the system role. */
 export function findKeyById(read: Read, id: string): Promise<z.infer<typeof foundRow> | null> {
   return read.maybeOne(sql.type(foundRow)`
-    select tenant_id, id, membership_id, user_id, key_hash from api_keys where id = ${id} limit 1`)
+    select tenant_id, id, membership_id, user_id, created_by, key_hash from api_keys where id = ${id} limit 1`)
 }
 
 /** A use of a key, at a time in ms since 1970. */

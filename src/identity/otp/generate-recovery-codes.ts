@@ -28,7 +28,7 @@ export async function generateRecoveryCodes(deps: Deps, caller: Caller, currentP
   const codes = Array.from({ length: config.OTP_STATIC_TOKEN_COUNT }, makeRecoveryCode)
   const hashes = codes.map((code) => recoveryCodeHashes(sealer, userId, code)[0]!)
   const deviceId = await inTenant(db, caller, async (tx) => {
-    countLog(tx, config, { caller, at, times: 1 })
+    countLog(tx, config, { caller, at, use: 'adds' })
     await holdSignIn(tx, caller)
     const from = await countsFrom(deps, tx, caller, at)
     const set = { userId, id: timeOrderedId(at), countsFrom: from, signInId, at }

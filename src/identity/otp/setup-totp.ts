@@ -30,7 +30,7 @@ export async function setUpTotp(
   const secret = makeTotpSecret()
   const secretSealed = sealer.seal('totp', secret, totpContext(userId, id))
   const device = await inTenant(db, caller, async (tx) => {
-    countLog(tx, config, { caller, at, times: 1 })
+    countLog(tx, config, { caller, at, use: 'adds' })
     await holdSignIn(tx, caller)
     await putUnconfirmedTotp(tx, { id, userId, name, secretSealed, signInId, at })
     await appendAudit(tx, {

@@ -45,7 +45,7 @@ export async function registerPasskey(
   const { transports } = credential.response
   const id = timeOrderedId(at)
   const registered = await inTenant(deps.db, caller, async (tx) => {
-    countLog(tx, deps.config, { caller, at, times: 1 })
+    countLog(tx, deps.config, { caller, at, use: 'adds' })
     await holdSignIn(tx, caller)
     await assertRoomForPasskey(tx, userId)
     const from = await countsFrom(deps, tx, caller, at)

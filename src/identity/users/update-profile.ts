@@ -69,7 +69,7 @@ async function writeProfile(
   const { first_name: firstName = null, last_name: lastName = null } = change
   const at = deps.clock()
   await asSystem(deps.db, 'a profile appears in every tenant of its person', async (tx) => {
-    countLog(tx, deps.config, { caller: { ...caller, tenantId: caller.tokenTenantId }, at, times: 1 })
+    countLog(tx, deps.config, { caller: { ...caller, tenantId: caller.tokenTenantId }, at, use: 'adds' })
     if (email !== null) {
       await lockUser(tx, id)
       await assertNotEnded(tx, caller) // a reset could have given the account to the owner of its address

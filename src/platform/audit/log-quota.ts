@@ -4,13 +4,19 @@ import { ApiError } from '../errors.ts'
 import type { Caller } from '../http/caller.ts'
 import { nilUuid } from '../uuid.ts'
 
+/**
+ * How a change counts. What takes access or rights away counts apart from what `adds`, so that it keeps no one from adding:
+ * one that `removes` is never refused, one that `asks_to_remove` (by an approval request, which can be cancelled and made
+ * again without end) only when such changes used up a quota of their own.
+ */
+export type LogUse = 'adds' | 'removes' | 'asks_to_remove'
+
 /** A change whose log is counted. */
 interface CountedChange {
-  caller: Pick<Caller, 'tenantId' | 'userId' | 'impersonatorId' | 'subjectType'>
+  caller: Pick<Caller, 'tenantId' | 'userId' | 'impersonatorId' | 'keyMakerId'>
   /** in ms since 1970 */
   at: number
-  /** How many times the quota it may use: infinitely often where it is never refused. */
-  times: number
+  use: LogUse
 }
 
 export interface LogQuota {
@@ -28,8 +34,8 @@ const counted = new WeakMap<Tx, CountedChange & { bytes: number }>()
 
 /**
  * From now on, what the transaction writes into the tenant's versions, audit log, events and approval requests counts
- * against LIMIT_LOG_MB_PER_DAY, a person's changes also against their tenth of it. The commit fails with 429
- * `quota_exceeded` when there is not enough left of `times` the quota.
+ * against LIMIT_LOG_MB_PER_DAY, and against the tenth of it that a person has, also with the keys of service accounts that
+ * they made. The commit fails with 429 `quota_exceeded` when there is not enough left.
  */
 export function countLog(tx: Tx, quota: LogQuota, change: CountedChange): void {
   const known = counted.get(tx)
@@ -54,21 +60,24 @@ const sizeOf = (value: unknown) =>
 function addBytes(
   tx: Tx,
   limit: number,
-  { caller, at, times, bytes }: CountedChange & { bytes: number },
+  { caller, at, use, bytes }: CountedChange & { bytes: number },
 ): void {
   const day = dayOf(at)
   const row = (userId: string, most: number) =>
-    sql.fragment`(${caller.tenantId}, ${userId}, ${day}, ${bytes}, ${Number.isFinite(times) ? Math.floor(most * times) : null})`
-  const person = caller.subjectType === 'user' ? (caller.impersonatorId ?? caller.userId) : null
-  const ofTenant = row(nilUuid, limit)
-  const rows = person ? sql.fragment`${row(person, limit * personalShare)}, ${ofTenant}` : ofTenant
+    use === 'adds'
+      ? sql.fragment`(${caller.tenantId}, ${userId}, ${day}, ${bytes}, ${most}, 0, null)`
+      : sql.fragment`(${caller.tenantId}, ${userId}, ${day}, 0, null, ${bytes}, ${use === 'removes' ? null : most})`
+  const person = caller.impersonatorId ?? caller.keyMakerId ?? caller.userId
   tx.later(
     sql.unsafe`
-      insert into log_counts as c (tenant_id, user_id, day, used, most) values ${rows}
+      insert into log_counts as c (tenant_id, user_id, day, used, most, removed, most_removed)
+      values ${row(person, Math.floor(limit * personalShare))}, ${row(nilUuid, limit)}
       on conflict (tenant_id, user_id) do update set
         day = greatest(c.day, excluded.day),
         used = excluded.used + case when c.day < excluded.day then 0 else c.used end,
-        most = excluded.most`,
+        most = excluded.most,
+        removed = excluded.removed + case when c.day < excluded.day then 0 else c.removed end,
+        most_removed = excluded.most_removed`,
     () => quotaExceeded(at),
   )
 }

@@ -73,6 +73,7 @@ export type Claims = Pick<
   | 'jti'
   | 'token'
   | 'subjectType'
+  | 'keyMakerId'
   | 'impersonatorId'
   | 'byCookie'
 >
@@ -102,6 +103,8 @@ export interface Caller {
   tokenTenantId: string
   /** For a key, the id of the key. */
   sessionId: string
+  /** For a key of a service account, the person who made it: its changes count as theirs. */
+  keyMakerId?: string
   /** The id of the member who acts as the user, as the token names them. */
   impersonatorId?: string
   /** The same member. As a part of the scope it marks each audit row and event. */

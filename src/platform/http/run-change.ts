@@ -158,10 +158,7 @@ async function actAndConsume(
   return { answer, isLogged: !route.into && logWithChange(tx, deps, request) }
 }
 
-/**
- * A change that takes something away is made although the tenant's logs are full for the day. Its approval is requested up
- * to twice the quota: a request can be cancelled and made again without end.
- */
+/** A change that takes something away is made although the tenant's logs are full for the day, and its approval requested. */
 function countChange(
   tx: Tx,
   deps: PathDeps,
@@ -170,8 +167,8 @@ function countChange(
   { caller, loaded, isPermitted }: { caller: Caller; loaded: unknown; isPermitted: boolean },
 ): void {
   const takesAway = request.route.method === 'DELETE' || (route.takesAway?.(input, loaded) ?? false)
-  const removal = isPermitted ? Number.POSITIVE_INFINITY : 2
-  countLog(tx, deps.config, { caller, at: request.now, times: takesAway ? removal : 1 })
+  const use = !takesAway ? 'adds' : isPermitted ? 'removes' : 'asks_to_remove'
+  countLog(tx, deps.config, { caller, at: request.now, use })
 }
 
 /** The call that an approval is bound to. */

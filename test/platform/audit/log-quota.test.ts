@@ -1,6 +1,6 @@
 import t from 'tap'
 import { deleteOutdated } from '../../../workers/retention.ts'
-import { type Client, startService } from '../../helpers/service.ts'
+import { type Answer, startService } from '../../helpers/service.ts'
 import { expect, foundFirm, look } from '../../tenancy/staff.ts'
 
 const megabyte = 1_000_000
@@ -20,8 +20,11 @@ const large = (letter: string, more: object = {}) => ({
   ...more,
 })
 
+/** A person, or a key. */
+type Editor = Record<'post' | 'patch', (path: string, body: object) => Promise<Answer>>
+
 /** Changes a policy until the service refuses; gives the refusal. */
-async function fill(person: Client, id: string) {
+async function fill(person: Pick<Editor, 'patch'>, id: string) {
   for (let n = 0; n < 100; n++) {
     const answer = await person.patch(`${policies}${id}/`, large(n % 2 ? 'a' : 'b'))
     if (answer.status !== 200) return answer
@@ -45,7 +48,7 @@ const used = async (tenantId: string, userId: string) => {
   )
   return row?.used ?? 0
 }
-const create = (person: Client, name: string, more: object = {}) =>
+const create = (person: Pick<Editor, 'post'>, name: string, more: object = {}) =>
   person.post(policies, { name, ...large('c'), ...more })
 
 t.test(
@@ -69,6 +72,60 @@ t.test(
     t.equal((await again.patch(`${policies}${id}/`, large('d'))).status, 200)
   },
 )
+
+t.test('the keys of service accounts have the tenth of the person who made them', async (t) => {
+  const { owner, id: tenantId, hire } = await foundFirm(service)
+  const admin = await hire('admin')
+  const robots: Editor[] = []
+  for (const name of ['One', 'Two']) {
+    const account = await expect(201, owner.post('/api/v1/service-accounts/', { name, roles: ['admin'] }))
+    const path = `/api/v1/service-accounts/${account.id}/keys/`
+    const { key } = await expect(201, owner.post(path, { name: 'Key', expires_in: 86_400 }))
+    robots.push({
+      post: (path, body) => service.call('POST', path, { token: key, body }),
+      patch: (path, body) => service.call('PATCH', path, { token: key, body }),
+    })
+  }
+  const [one, two] = robots as [Editor, Editor]
+  const { id } = await expect(201, create(one, 'Filler'))
+  t.match(await fill(one, id), { status: 429, body: { code: 'quota_exceeded' } })
+  t.match(await create(two, 'Of the other'), { status: 429, body: { code: 'quota_exceeded' } })
+  t.match(await create(owner, 'Of their maker'), { status: 429, body: { code: 'quota_exceeded' } })
+  const mine = await used(tenantId, owner.id)
+  t.ok(mine > 0.08 * megabyte && mine <= 0.1 * megabyte, `${mine} bytes`)
+  t.equal(await used(tenantId, nil), mine)
+  t.equal((await create(admin, 'Of another person')).status, 201)
+})
+
+t.test('what takes access away uses up nothing of what others may add', async (t) => {
+  const { owner, id: tenantId, hire } = await foundFirm(service)
+  const admin = await hire('admin')
+  const { id } = await expect(201, create(owner, 'Old'))
+  await leave(tenantId, nil, 15_000)
+  const mine = await used(tenantId, owner.id)
+  t.match(await owner.delete(`${policies}${id}/`), { status: 204 })
+  t.equal(await used(tenantId, nil), megabyte - 15_000)
+  t.equal(await used(tenantId, owner.id), mine)
+  t.match(await create(admin, 'New'), { status: 201 })
+})
+
+t.test('a person who asks to remove and cancels without end keeps no other from asking', async (t) => {
+  const { owner, id: tenantId, path, hire } = await foundFirm(service)
+  const [admin, other, leaver] = [await hire('admin'), await hire('admin'), await hire('member')]
+  const gate = { effect: 'require_approval', actions: ['member:delete'] }
+  await expect(201, owner.post(policies, { name: 'Ask', ...gate }))
+  const member = `${path}/members/${leaver.memberId}/`
+  const before = await used(tenantId, nil)
+  let asked = await admin.delete(member)
+  for (let n = 0; n < 200 && asked.status === 403; n++) {
+    const cancel = `/api/v1/approval-requests/${asked.body.approval_request.id}/cancel/`
+    t.match(await admin.post(cancel, {}), { status: 200 })
+    asked = await admin.delete(member)
+  }
+  t.match(asked, { status: 429, body: { code: 'quota_exceeded' } })
+  t.equal(await used(tenantId, nil), before)
+  t.match(await other.delete(member), { status: 403, body: { code: 'approval_required' } })
+})
 
 t.test('what takes access away works beyond the quota, as signing in and out', async (t) => {
   const { owner, id: tenantId, path, hire } = await foundFirm(service)
