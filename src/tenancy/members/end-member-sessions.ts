@@ -23,7 +23,8 @@ export async function endMemberSessions(
   assertCanChange(caller, member)
   if (user_id === null)
     throw invalidState('A service account has no sessions: revoke its keys, or disable it.', status)
-  await endSessionsOfMember(tx, { tenantId, id, at })
+  // Ending them again is never refused, so it must not fill the logs.
+  if (!(await endSessionsOfMember(tx, { tenantId, id, at }))) return
   await recordChange(tx, caller, at, {
     event: 'tenant.member_sessions_ended',
     data: { membership_id: id, user_id },

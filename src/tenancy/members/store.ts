@@ -145,14 +145,20 @@ export function replaceRoles(tx: Tx, { tenantId, memberId, roleIds }: RolesOfMem
       insert into membership_roles (tenant_id, membership_id, role_id) ${values} on conflict do nothing`)
 }
 
-/** Ends the sessions that a member has at `at`, in this tenant only. */
+/**
+ * Ends the sessions that a member has at `at`, in this tenant only. False if the member has not entered the tenant since they
+ * were ended before.
+ */
 export async function endSessionsOfMember(
   tx: Tx,
   member: { tenantId: string; id: string; at: number },
-): Promise<void> {
-  tx.later(sql.unsafe`
+): Promise<boolean> {
+  const row = await tx.maybeOne(sql.type(idRow)`
     update memberships set sessions_ended_at = ${sql.timestamp(new Date(member.at))}
-    where tenant_id = ${member.tenantId} and id = ${member.id}`)
+    where tenant_id = ${member.tenantId} and id = ${member.id}
+      and (sessions_ended_at is null or last_entered_at >= sessions_ended_at)
+    returning id`)
+  return row !== null
 }
 
 /** Deletes a membership with its roles. Its person is the manager and the owner of nothing any more. */

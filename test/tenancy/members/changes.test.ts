@@ -63,7 +63,10 @@ t.test('sessions ended by an admin are over in this tenant only, until the next 
   const revoked = { status: 401, body: { code: 'session_revoked' } }
   service.advance(1)
 
-  await expect(204, admin.delete(`${path}/members/${clerk.memberId}/sessions/`))
+  const end = () => admin.delete(`${path}/members/${clerk.memberId}/sessions/`)
+  const endings = async () => (await eventsOf(service, id, 'tenant.member_sessions_ended')).length
+  await expect(204, end())
+  await expect(204, end())
   t.match(await clerk.get('/api/v1/users/me/'), revoked, 'the access token, at the next request')
   t.match(await refresh(clerk.refresh), revoked)
   t.match(await switchTo(own), revoked, 'its token does not lead to another tenant either')
@@ -86,6 +89,7 @@ t.test('sessions ended by an admin are over in this tenant only, until the next 
   t.equal((await fresh.get('/api/v1/users/me/')).status, 200, 'a new login works')
   t.equal((await refresh(fresh.refresh)).status, 200)
   t.same((await eventsOf(service, id, 'tenant.member_')).slice(-1), ['tenant.member_sessions_ended'])
+  t.equal(await endings(), 1, 'what ended no session is not recorded')
   const { results } = await expect(200, owner.get('/api/v1/audit-log/?action=member:update'))
   t.match(results[0], {
     actor: { id: admin.id },
@@ -107,6 +111,9 @@ t.test('sessions ended by an admin are over in this tenant only, until the next 
   t.match(await admin.delete(`${path}/members/${randomUUID()}/sessions/`), { status: 404 })
   const stranger = await service.signUp()
   t.match(await stranger.delete(`${path}/members/${clerk.memberId}/sessions/`), { status: 404 })
+  service.advance(1)
+  await expect(204, end())
+  t.equal(await endings(), 2, 'the session of the new login')
 })
 
 t.test('a change takes effect at the next request of the member', async (t) => {
