@@ -100,7 +100,7 @@ export async function openDeps(
   const shadowAccess = budgetEngine(measured, Math.ceil(limit / 5))
   metrics.policyRevision(access.revision)
   const sealer = createSealer(keys)
-  const ring = await watchKeyRing(() => loadKeyRing({ db, sealer, clock, config }), log)
+  const ring = await watchKeyRing(() => loadKeyRing({ db, sealer, clock, config, publicUrl }), log)
   const limiters = await openLimiters(config, db, log, clock, metrics.limitRefused)
   const budget = openCallBudget(config, db, clock, log, metrics.limitRefused)
   const endSweeping = sweepRateLimits(db, clock, log)

@@ -13,6 +13,7 @@ import { gracefulClose } from './platform/http/graceful-close.ts'
 import { createReadiness, readySample } from './platform/http/health.ts'
 import { isTaken, listenOn, listenOnInherited, portTaken, urlOf } from './platform/http/listen.ts'
 import { newServer } from './platform/http/new-server.ts'
+import { browserUrl } from './platform/loopback.ts'
 
 /** The API, listening. */
 export interface Serving {
@@ -46,7 +47,7 @@ export async function serveApi(
   { listQueues, afterListening, ...parts }: Parts & Surroundings = {},
 ): Promise<Serving> {
   let url = ''
-  const publicUrl = () => config.PUBLIC_URL ?? url
+  const publicUrl = () => config.PUBLIC_URL ?? (url && browserUrl(url))
   const deps = await openDeps({ config, log, publicUrl, ...parts })
   try {
     await warnOfUnusedDevices(deps)

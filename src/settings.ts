@@ -67,7 +67,7 @@ export const settings = {
     url('http:', 'https:'),
     undefined,
     'Base of links in mails and lists, and the issuer of tokens when `JWT_ISSUER` is unset',
-    { shown: 'http://<host>:<port>' },
+    { shown: 'http://localhost:<port>' },
   ),
   DATA_DIR: setting(text, '.data', 'Where development keeps the embedded Postgres and its secrets'),
   LOG_LEVEL: setting(
@@ -142,7 +142,7 @@ export const settings = {
     { secret: true },
   ),
   JWT_ISSUER: setting(text, undefined, 'Claim `iss`', {
-    shown: 'PUBLIC_URL, else an id stored in the database',
+    shown: 'PUBLIC_URL, else http://localhost:<port>',
   }),
   JWT_AUDIENCE: setting(
     text,

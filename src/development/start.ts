@@ -6,7 +6,6 @@ import type { Deps } from '../deps.ts'
 import { openEngine } from '../open-engine.ts'
 import { assertDatabaseIsSound } from '../platform/db/soundness.ts'
 import { createLogger } from '../platform/log.ts'
-import { browserUrl } from '../platform/loopback.ts'
 import { createMetrics } from '../platform/metrics/metrics.ts'
 import { beginTracing } from '../platform/tracing/begin-tracing.ts'
 import { bundleName, policiesFolder } from '../policy-engine/evaluate/bundle.ts'
@@ -68,11 +67,11 @@ async function main() {
     })
     cleanups.push(async () => endWatch())
     const demo = values.demo ? await seedDemo(serving.deps) : null
-    await lock.announce(serving.url)
+    const url = serving.deps.publicUrl()
+    await lock.announce(url)
     onStopSignal(stop, config.shutdownDelayMs)
-    if (values.json)
-      console.log(JSON.stringify({ url: serving.url, pid: process.pid, data_dir: config.DATA_DIR }))
-    else printBanner(development, browserUrl(serving.url).origin, demo, performance.now())
+    if (values.json) console.log(JSON.stringify({ url, pid: process.pid, data_dir: config.DATA_DIR }))
+    else printBanner(development, url, demo, performance.now())
   } catch (error) {
     await stop()
     throw error

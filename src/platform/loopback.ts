@@ -4,11 +4,17 @@ import { isIP } from 'node:net'
 export const isLoopbackAddress = (address: string): boolean =>
   address === '::1' || (isIP(address) === 4 && address.startsWith('127.'))
 
-/** An address as a browser on this machine opens it: with `localhost`, because browsers refuse passkeys for IP addresses. */
-export function browserUrl(address: string): URL {
+/** What {@link browserUrl} gives for a service that listens on this machine alone. */
+export const developmentUrl = /^https?:\/\/localhost:\d+$/
+
+/**
+ * An address without a path as a browser on this machine opens it: with `localhost` for a loopback address, because
+ * browsers refuse passkeys for IP addresses.
+ */
+export function browserUrl(address: string): string {
   const url = new URL(address)
-  if (isIP(url.hostname.replace(/^\[|\]$/g, ''))) url.hostname = 'localhost'
-  return url
+  if (isLoopbackHost(url.hostname)) url.hostname = 'localhost'
+  return url.origin
 }
 
 /** True when the host of a URL is a loopback address or a name reserved for one (RFC 6761 §6.3). */

@@ -400,5 +400,5 @@ t.test('without a compiler nothing is compiled', { skip }, async (t) => {
   const owner = await without.signUp()
   const module = deny('input.subject.acr == "aal1"')
   const refused = await owner.post(policies, { ...base, name: 'x', module })
-  t.match(refused, { status: 409, body: { code: 'compiler_unavailable' } })
+  t.match(refused, { status: 409, body: { code: 'compiler_unavailable', detail: /Run npm run policies/ } })
 })

@@ -8,6 +8,7 @@ import type { Deps } from '../../src/deps.ts'
 import { openEngine } from '../../src/open-engine.ts'
 import type { HashLimits } from '../../src/platform/crypto/passwords.ts'
 import { createLogger } from '../../src/platform/log.ts'
+import { browserUrl } from '../../src/platform/loopback.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { type AccessEngine, openAccessEngine } from '../../src/policy-engine/evaluate/engine.ts'
 import { serveApi } from '../../src/serve.ts'
@@ -154,9 +155,10 @@ export async function startService(
     await database.drop()
   })
 
+  const url = browserUrl(serving.url)
   const judge = answerJudge(listRoutes(serving.deps, { ready: async () => undefined, drain() {} }))
   const call: Service['call'] = async (method, path, { token, body, headers: more = {} } = {}) => {
-    const { status, headers, text } = await ask(new URL(path, serving.url), {
+    const { status, headers, text } = await ask(new URL(path, url), {
       method,
       headers: {
         ...(token && { authorization: `Bearer ${token}` }),
@@ -209,7 +211,7 @@ export async function startService(
   }
 
   return {
-    url: serving.url,
+    url,
     managementUrl: serving.managementUrl,
     deps: serving.deps,
     databases: urls,

@@ -334,7 +334,7 @@ async function store(path: string) {
     clock: Date.now,
     maxVersions: 10,
     receivers: { allowPrivate: true, allowedHosts: [] },
-    config: { OPA_PATH: undefined },
+    config: { OPA_PATH: undefined, production: false },
     sealer: () => service.deps.sealer,
   }
   await storeManifest(deps, await checkManifest(deps, readFileSync(path, 'utf8')))

@@ -55,7 +55,7 @@ const compress = promisify(gzip)
  * text as faults. Throws 409 `compiler_unavailable`, and 503 if it cannot be compiled or measured now.
  */
 export async function compileModuleText(
-  config: Pick<Config, 'OPA_PATH'>,
+  config: CompilerSettings,
   text: ModuleText,
   author: WorkFor,
 ): Promise<StoredModule | { faults: Fault[] }> {
@@ -76,10 +76,13 @@ const ofModule = ({ line, column, detail, code = 'rego' }: ModuleFault): Fault =
   detail: `Line ${line}, column ${column}: ${detail}`,
 })
 
+/** Where the compiler is, and whether the caller can be its operator. */
+export type CompilerSettings = Pick<Config, 'OPA_PATH' | 'production'>
+
 let found: { path: string | undefined; opa: Promise<string> } | undefined
 
 /** The compiler; nothing is installed for it. Looks for it once. Throws 409 `compiler_unavailable`. */
-async function compilerOf({ OPA_PATH: path }: Pick<Config, 'OPA_PATH'>): Promise<string> {
+async function compilerOf({ OPA_PATH: path, production }: CompilerSettings): Promise<string> {
   if (found?.path !== path || !found) {
     const opa = resolveOpa({ ...(path && { opaPath: path }), install: false, print: () => undefined })
     // It runs without the environment of the service, so without its PATH.
@@ -89,8 +92,10 @@ async function compilerOf({ OPA_PATH: path }: Pick<Config, 'OPA_PATH'>): Promise
     return await found.opa
   } catch {
     found = undefined
-    const why = 'This installation has no compiler for Rego. Write conditions, or ask its operator for opa.'
-    throw new ApiError(409, 'compiler_unavailable', why)
+    const remedy = production
+      ? 'Write conditions, or ask its operator for opa.'
+      : 'Run npm run policies in its folder, which installs opa, and try again; or write conditions.'
+    throw new ApiError(409, 'compiler_unavailable', `This installation has no compiler for Rego. ${remedy}`)
   }
 }
 

@@ -4,10 +4,10 @@ import type { Config } from '../../config.ts'
 import type { Deps } from '../../deps.ts'
 import type { KeyRing, SigningKey } from '../../platform/crypto/token-signer.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
-import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import { insertKey, installationId, type KeyRow, listKeys, lockKeys, type NewKey } from './store.ts'
+import { developmentUrl } from '../../platform/loopback.ts'
+import { insertKey, type KeyRow, listKeys, lockKeys, type NewKey } from './store.ts'
 
-type KeyDeps = Pick<Deps, 'db' | 'sealer' | 'clock' | 'config'>
+type KeyDeps = Pick<Deps, 'db' | 'sealer' | 'clock' | 'config' | 'publicUrl'>
 
 /** A new key is published this long (ms) before it signs, so that every process and verifier knows it by then. */
 export const publishedMs = 90_000
@@ -20,24 +20,33 @@ export async function loadKeyRing(deps: KeyDeps): Promise<KeyRing> {
   const { config } = deps
   const now = deps.clock()
   const read = (fresh?: NewKey) =>
-    asSystem(deps.db, 'keys and issuer belong to no tenant', async (tx) => {
+    asSystem(deps.db, 'keys belong to no tenant', async (tx) => {
       await lockKeys(tx)
-      const id = await installationId(tx, { id: timeOrderedId(now), at: now })
       const rows = config.JWT_PRIVATE_KEYS ? [] : await listKeys(tx, now)
-      if (rows.length > 0 || !fresh) return { rows, id }
+      if (rows.length > 0 || !fresh) return rows
       await insertKey(tx, fresh)
-      return { rows: await listKeys(tx, now), id }
+      return listKeys(tx, now)
     })
   const found = await read()
-  const lacksKey = found.rows.length === 0 && !config.JWT_PRIVATE_KEYS
+  const lacksKey = found.length === 0 && !config.JWT_PRIVATE_KEYS
   // Generating a key takes up to seconds, so it happens outside of a transaction.
-  const { rows, id } = lacksKey ? await read(await makeKey(deps, now)) : found
+  const rows = lacksKey ? await read(await makeKey(deps, now)) : found
   const keys = config.JWT_PRIVATE_KEYS
     ? await Promise.all(ownKeys(config.JWT_PRIVATE_KEYS).map((jwk) => signingKey(jwk, algorithmOf(jwk))))
     : await Promise.all(signerFirst(rows, now).map((row) => opened(deps, row)))
-  const issuer = config.JWT_ISSUER ?? config.PUBLIC_URL ?? `urn:bailiwick:${id}`
-  return { issuer, audience: config.JWT_AUDIENCE, keys }
+  return {
+    // In development it is known once the service listens.
+    get issuer() {
+      return config.JWT_ISSUER ?? deps.publicUrl()
+    },
+    isEarlierIssuer: (issuer) => !config.production && earlierIssuers.test(issuer),
+    audience: config.JWT_AUDIENCE,
+    keys,
+  }
 }
+
+/** In development the port can change from start to start, and releases before 0.3 made up an id. */
+const earlierIssuers = new RegExp(`^urn:bailiwick:[0-9a-f-]{36}$|${developmentUrl.source}`)
 
 /** The newest key that was published long enough ago signs; the others only verify. */
 export function signerFirst(newestFirst: readonly KeyRow[], now: number): KeyRow[] {

@@ -1,6 +1,5 @@
 import type { JWK } from 'jose'
 import { z } from 'zod'
-import { idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 
 const kidRow = z.object({ kid: z.string() })
@@ -54,13 +53,4 @@ export async function deleteRetiredKeys(tx: Tx, now: number): Promise<void> {
 /** Lets one process at a time create a key; the lock ends with the transaction. */
 export async function lockKeys(tx: Tx): Promise<void> {
   tx.later(sql.unsafe`select pg_advisory_xact_lock(hashtext('bailiwick signing keys'))`)
-}
-
-/** The id of this installation, created at the first call. As the system role. */
-export async function installationId(tx: Tx, fresh: { id: string; at: number }): Promise<string> {
-  const found = await tx.maybeOneFirst(sql.type(idRow)`select id from installation`)
-  if (found) return found
-  tx.later(sql.unsafe`
-    insert into installation (id, created_at) values (${fresh.id}, ${sql.timestamp(new Date(fresh.at))})`)
-  return fresh.id
 }

@@ -13,10 +13,9 @@ interface PartyDeps {
 }
 
 /**
- * The relying party by the settings, never by a request. The defaults are the host and the origin of PUBLIC_URL, with
- * `localhost` in place of an IP address: in development people open that.
+ * The relying party by the settings, never by a request. The defaults are the host and the origin of the public address.
  */
 export function relyingParty({ config, publicUrl }: PartyDeps): RelyingParty {
-  const url = browserUrl(publicUrl())
+  const url = new URL(browserUrl(publicUrl()))
   return { id: config.PASSKEY_RP_ID ?? url.hostname, origins: config.PASSKEY_ORIGINS ?? [url.origin] }
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
+import type { CompilerSettings } from '../../authorization/policies/compile-module-text.ts'
 import { measurePatterns } from '../../authorization/policies/measure-patterns.ts'
-import type { Config } from '../../config.ts'
 import type { ReceiverRules } from '../../events/webhooks/public-address.ts'
 import { managedSecretContext, newSecret } from '../../events/webhooks/webhook-secret.ts'
 import { canonicalJson } from '../../platform/crypto/canonical-json.ts'
@@ -41,7 +41,7 @@ export interface ApplyDeps {
   /** Where webhooks can lead. */
   receivers: ReceiverRules
   /** Names the compiler of modules. */
-  config: Pick<Config, 'OPA_PATH'>
+  config: CompilerSettings
   /** Seals the secrets of webhooks. Called only if a manifest has a new one. */
   sealer: () => Sealer
 }

@@ -1,11 +1,11 @@
 import { policyInvalid } from '../../authorization/policies/compile-body.ts'
 import {
+  type CompilerSettings,
   compileModuleText,
   moduleKey,
   moduleTextOf,
 } from '../../authorization/policies/compile-module-text.ts'
 import type { StoredModule } from '../../authorization/policies/module-store.ts'
-import type { Config } from '../../config.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Manifest } from './manifest-schema.ts'
 import { faultAt, type ManifestFault } from './read-manifest.ts'
@@ -28,7 +28,7 @@ export const fromManifest = ({ zipped, ...module }: ManifestModule): StoredModul
  * key of their policy, with the faults of the others. Throws 409 `compiler_unavailable`.
  */
 export async function compileModules(
-  config: Pick<Config, 'OPA_PATH'>,
+  config: CompilerSettings,
   { policies }: Manifest,
   text: string,
   known: readonly ManifestModule[],

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { CompactSign, type CryptoKey, errors, type JSONWebKeySet, type JWK, jwtVerify } from 'jose'
+import { CompactSign, type CryptoKey, decodeJwt, errors, type JSONWebKeySet, type JWK, jwtVerify } from 'jose'
 import type { ZodType } from 'zod'
 import { tokenNotValid } from '../errors.ts'
 import { type ClaimsOf, claimsSchema, type TokenKind } from './token-claims.ts'
@@ -17,7 +17,9 @@ export interface SigningKey {
 
 /** The current keys: the first signs, all verify. A rotation replaces the whole ring. */
 export interface KeyRing {
-  issuer: string
+  readonly issuer: string
+  /** Whether this installation issued tokens by that name before, which stay valid until they expire. */
+  isEarlierIssuer(issuer: string): boolean
   /** The audience of access tokens only. */
   audience: string
   keys: readonly SigningKey[]
@@ -39,8 +41,14 @@ const audienceOf = (kind: TokenKind, { issuer, audience }: KeyRing) => (kind ===
 /**
  * Refresh and temporary tokens of release 0.1 have the audience of access tokens; they are accepted until they expire.
  */
-const acceptedAudiences = (kind: TokenKind, ring: KeyRing) =>
-  kind === 'access' ? ring.audience : [ring.issuer, ring.audience]
+const acceptedAudiences = (kind: TokenKind, { audience }: KeyRing, issuer: string) =>
+  kind === 'access' ? audience : [issuer, audience]
+
+/** The issuer that a token has to name. */
+function expectedIssuer(token: string, { issuer, isEarlierIssuer }: KeyRing): string {
+  const { iss = issuer } = decodeJwt(token)
+  return isEarlierIssuer(iss) ? iss : issuer
+}
 
 const clockTolerance = 5 // seconds
 const maxTokenLength = 8_192
@@ -72,7 +80,8 @@ export function createTokenSigner(
   ): Promise<Verified<Kind>> => {
     if (!token.split('.').every(isBase64url)) throw new errors.JWTInvalid('The token is not in base64url')
     const inForce = ring()
-    const { issuer, keys } = inForce
+    const { keys } = inForce
+    const issuer = expectedIssuer(token, inForce)
     const { payload, protectedHeader } = await jwtVerify(
       token,
       ({ kid, alg }) => {
@@ -82,7 +91,7 @@ export function createTokenSigner(
       },
       {
         issuer,
-        audience: acceptedAudiences(kind, inForce),
+        audience: acceptedAudiences(kind, inForce, issuer),
         typ: headerType[kind],
         algorithms: [...new Set(keys.map((k) => k.algorithm))],
         currentDate: new Date(now),

@@ -104,7 +104,7 @@ t.test(
     const restarted = await openDeps({
       config: again,
       log: service.deps.log,
-      publicUrl: () => '',
+      publicUrl: service.deps.publicUrl,
       clock: service.now,
     })
     t.teardown(() => restarted.close())

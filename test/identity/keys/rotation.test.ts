@@ -216,15 +216,34 @@ t.test(
   },
 )
 
+t.test('the issuer is JWT_ISSUER, else the public address, which is localhost in development', async (t) => {
+  const port = new URL(service.url).port
+  t.equal((await ringOf()).issuer, `http://localhost:${port}`)
+  const PUBLIC_URL = 'https://id.example.com'
+  t.equal((await ringOf({ publicUrl: () => PUBLIC_URL })).issuer, PUBLIC_URL)
+  const config = { PUBLIC_URL, JWT_ISSUER: 'https://issuer.example.com' }
+  t.equal((await ringOf({ config })).issuer, 'https://issuer.example.com')
+})
+
 t.test(
-  'the issuer is JWT_ISSUER, else PUBLIC_URL, else an id of the database, and never the port',
+  'in development tokens of an earlier address or id stay valid, those of any other issuer are refused',
   async (t) => {
-    const { issuer } = await ringOf()
-    t.match(issuer, /^urn:bailiwick:[0-9a-f-]{36}$/)
-    const PUBLIC_URL = 'https://id.example.com'
-    t.equal((await ringOf({ config: { ...deps.config, PUBLIC_URL } })).issuer, PUBLIC_URL)
-    const config = { ...deps.config, PUBLIC_URL, JWT_ISSUER: 'https://issuer.example.com' }
-    t.equal((await ringOf({ config })).issuer, 'https://issuer.example.com')
+    const issuers = [
+      ['http://localhost:3000', true],
+      ['urn:bailiwick:00000000-0000-7000-8000-000000000009', true],
+      ['https://other.example.com', false],
+      ['http://localhost.example.com:3000', false],
+    ] as const
+    for (const [JWT_ISSUER, isValid] of issuers) {
+      const earlier = await ringOf({ config: { JWT_ISSUER } })
+      const token = await createTokenSigner(() => earlier).sign('refresh', refreshClaims())
+      for (const production of [false, true]) {
+        const ring = await ringOf({ config: { production } })
+        const verified = createTokenSigner(() => ring).verify('refresh', token, service.now())
+        if (isValid && !production) t.match(await verified, { sub: person })
+        else await t.rejects(verified, { code: 'token_not_valid' }, `${JWT_ISSUER}, ${production}`)
+      }
+    }
   },
 )
 
@@ -308,7 +327,12 @@ t.test('a refresh token survives a restart and a change of SECRET_KEYS that keep
     DATABASE_WORKER_URL: other.databases.worker,
     SECRET_KEYS: [randomBytes(32), old!].map((key) => key.toString('base64url')).join(','),
   })
-  const restarted = await openDeps({ config, log: deps.log, publicUrl: () => '', clock: other.now })
+  const restarted = await openDeps({
+    config,
+    log: deps.log,
+    publicUrl: other.deps.publicUrl,
+    clock: other.now,
+  })
   t.teardown(() => restarted.close())
   t.ok(await restarted.signer.verify('refresh', ada.refresh, other.now()))
 })
