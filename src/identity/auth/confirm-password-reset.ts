@@ -12,6 +12,7 @@ import { proveByMailbox, withoutPlace } from '../users/prove-by-mailbox.ts'
 import { tenantWords } from './context-words.ts'
 import { createFreshTenant } from './create-own-tenant.ts'
 import { finishPasswordChange } from './finish-password-change.ts'
+import { logOfReader } from './mail-account-link.ts'
 import { refuseWeakPassword } from './password-policy.ts'
 
 const dayMs = 86_400_000
@@ -44,7 +45,7 @@ export async function confirmPasswordReset(
   const { isFirst } = await asSystem(deps.db, 'the holder of the link is not logged in', (tx) =>
     useLink(deps, tx, link, { ...person, passwordHash }, requestInfo),
   )
-  if (isFirst) await createFreshTenant(deps, person, requestInfo)
+  if (isFirst) await createFreshTenant(deps, person, requestInfo, link.at)
   return { message: 'Password changed' }
 }
 
@@ -53,11 +54,12 @@ async function useLink(
   tx: Tx,
   link: PresentedLink,
   person: { id: string; email: string; firstName: string; passwordHash: string },
-  requestInfo: RequestInfo,
+  from: RequestInfo,
 ): Promise<{ isFirst: boolean }> {
-  const { tenantId, at } = link
+  const { at } = link
   const { id: userId, email, firstName } = person
   await spendLink(tx, link)
+  const { tenantId, requestInfo } = await logOfReader(tx, link, from)
   const proof = await proveByMailbox(tx, { ...person, keepsPassword: false, tenantId, requestInfo, at })
   if (!proof) throw deadLink()
   const { isFirst } = proof

@@ -20,7 +20,8 @@ const dayMs = 86_400_000
 
 /**
  * Creates the personal tenant of a person who no longer belongs to any tenant; returns its id. Null, and nothing is created,
- * if that was done in the last 24 hours: a person who deletes it each time would fill the database.
+ * if that was done in the last 24 hours: a person who deletes it each time would fill the database. A link from a mail that
+ * opened the account since makes another one possible, because a thief can have used up the first.
  */
 export function createOwnTenantOnceADay(
   deps: CreateDeps,
@@ -31,24 +32,28 @@ export function createOwnTenantOnceADay(
   const id = timeOrderedId(at)
   return inTenant(deps.db, { tenantId: id, userId: founder.id }, async (tx) => {
     lockOnCluster(tx, founder.id) // before the shared lock of insertMember
-    if (!(await claimOwnTenant(tx, { userId: founder.id, since: at - dayMs, at }))) return null
+    if (!(await claimOwnTenant(tx, { userId: founder.id, tenantId: id, since: at - dayMs, at }))) return null
     await createPersonalTenant(tx, deps, { id, founder, requestInfo, at })
     return id
   })
 }
 
-/** Creates a personal tenant after the first proof of a person's address, and lets the next login enter it. */
+/**
+ * Creates a personal tenant after the first proof of a person's address at `provenAt`, and lets the next login enter it.
+ */
 export async function createFreshTenant(
   deps: CreateDeps,
   founder: Person,
   requestInfo: RequestInfo,
+  provenAt: number,
 ): Promise<void> {
-  const at = deps.clock()
+  // Otherwise it could count as from before the proof.
+  const at = Math.max(deps.clock(), provenAt + 1)
   const tenantId = timeOrderedId(at)
   await inTenant(deps.db, { tenantId, userId: founder.id }, (tx) =>
     createPersonalTenant(tx, deps, { id: tenantId, founder, requestInfo, at }),
   )
   await asSystem(deps.db, 'a login chooses its tenant before one is known', (tx) =>
-    recordEntry(tx, { tenantId, userId: founder.id, at: deps.clock() }),
+    recordEntry(tx, { tenantId, userId: founder.id, at }),
   )
 }

@@ -44,7 +44,7 @@ const noTenantLeft = () =>
   new ApiError(
     403,
     'no_active_membership',
-    'You belong to no tenant, and one was created for you in the last 24 hours. Accept an invitation, or log in again later.',
+    'You belong to no tenant, and one was created for you in the last 24 hours. Reset your password, accept an invitation, or log in again later.',
   )
 
 /**

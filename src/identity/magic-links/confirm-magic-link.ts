@@ -9,6 +9,7 @@ import { markTokenUsed } from '../../platform/links/link-store.ts'
 import { deadLink, findLink, type PresentedLink } from '../../platform/links/one-time-link.ts'
 import { createFreshTenant } from '../auth/create-own-tenant.ts'
 import { finishPasswordChange } from '../auth/finish-password-change.ts'
+import { logOfReader } from '../auth/mail-account-link.ts'
 import { recordLoginFailed } from '../auth/record-login-failed.ts'
 import { signInTo } from '../auth/sign-in-to.ts'
 import { signInUses } from '../rate-limits/limits.ts'
@@ -54,7 +55,7 @@ export async function confirmMagicLink(
   if (!used) throw deadLink()
   const { id, email, first_name: firstName, last_name: lastName } = user
   const person = { id, email, firstName, lastName }
-  if (used.isFirst) await createFreshTenant(deps, person, requestInfo)
+  if (used.isFirst) await createFreshTenant(deps, person, requestInfo, at)
   const outcome = await signInTo(deps, person, link.targetId ?? undefined, linkShown(person), requestInfo)
   if (outcome === null) throw deadLink()
   if (outcome instanceof ApiError) throw outcome
@@ -83,17 +84,18 @@ async function useLink(
   deps: Deps,
   tx: Tx,
   link: PresentedLink,
-  { right, unusable, requestInfo }: Use,
+  { right, unusable, requestInfo: from }: Use,
 ): Promise<{ isFirst: boolean } | null> {
-  const { userId, tenantId, email, at } = link
+  const { userId, email, at } = link
   const locked = await lockUser(tx, userId)
   // Only this one: the other links can be those that the person waits for.
   if (!(await markTokenUsed(tx, link.id, at))) throw deadLink()
   if (locked?.email !== email) throw deadLink()
   if (!right) {
-    await recordLoginFailed(tx, { userId, requestId: requestInfo.requestId, at })
+    await recordLoginFailed(tx, { userId, requestId: from.requestId, at })
     return null
   }
+  const { tenantId, requestInfo } = await logOfReader(tx, link, from)
   const proof = await proveByMailbox(tx, {
     id: userId,
     email,

@@ -44,8 +44,9 @@ interface MailboxProof {
 const proofRow = z.object({ is_first: z.boolean() })
 
 /**
- * Marks an address as proven by its mailbox alone, and replaces the password; `is_first` if it was not proven yet. Null if
- * the person has another address by now or is inactive. As the system role.
+ * Marks an address as proven by its mailbox alone, and replaces the password; `is_first` if it was not proven yet. The next
+ * login can make the person a tenant, also if a thief used up the one of the day. Null if the person has another address by
+ * now or is inactive. As the system role.
  */
 export async function markProvenByMailbox(
   tx: Tx,
@@ -58,6 +59,7 @@ export async function markProvenByMailbox(
       where u.id = ${id} and u.email = ${email} and u.is_active ${rowLock(tx, 'update')})
     update users u set email_verified_at = coalesce(u.email_verified_at, ${moment(at)}), version = u.version + 1,
       password_hash = case when before.is_first or not ${keepsPassword} then coalesce(${passwordHash}, u.password_hash) else u.password_hash end,
+      own_tenant_made_at = null,
       first_proof_at = case when before.is_first then ${moment(at)}::timestamptz else u.first_proof_at end
     from before where u.id = before.id returning before.is_first`)
   if (proof?.is_first) makeEmailDevice(tx, id, at)

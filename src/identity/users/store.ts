@@ -267,15 +267,25 @@ export function recordSessionsEnded(tx: Tx, userId: string, at: number): void {
   )
 }
 
-/** Notes that a personal tenant is made for a person at `at`; false if one was made since `since`. In ms since 1970. */
+/**
+ * Notes that a personal tenant is made for a person at `at`; false if one was made since `since` (ms since 1970), unless a
+ * link from a mail opened the account meanwhile.
+ */
 export async function claimOwnTenant(
   tx: Tx,
-  { userId, since, at }: { userId: string; since: number; at: number },
+  { userId, tenantId, since, at }: { userId: string; tenantId: string; since: number; at: number },
 ): Promise<boolean> {
   const claimed = await tx.maybeOne(sql.type(idRow)`
-    update users set own_tenant_made_at = ${sql.timestamp(new Date(at))}
+    update users set own_tenant_made_at = ${sql.timestamp(new Date(at))}, own_tenant_id = ${tenantId}
     where id = ${userId}
       and (own_tenant_made_at is null or own_tenant_made_at <= ${sql.timestamp(new Date(since))})
     returning id`)
   return claimed !== null
+}
+
+const ownTenantRow = z.object({ own_tenant_id: z.uuid().nullable() })
+
+/** The personal tenant that {@link claimOwnTenant} noted last, which the person can have lost since; or null. As the system role. */
+export function findOwnTenant(tx: Tx, userId: string): Promise<string | null> {
+  return tx.maybeOneFirst(sql.type(ownTenantRow)`select own_tenant_id from users where id = ${userId}`)
 }
