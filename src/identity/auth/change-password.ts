@@ -34,7 +34,7 @@ export async function changePassword(
   const at = deps.clock()
   const entry = { ...doneBy(caller, at), tenantId, action: 'password:change' } as const
   const changed = await asSystem(deps.db, 'a person has sessions in many tenants', async (tx) => {
-    if (!(await replacePassword(tx, { id: userId, from, to }))) return false
+    if (!(await replacePassword(tx, { id: userId, from, to, setAt: at }))) return false
     await appendAudit(tx, { ...entry, target: { type: 'user', id: userId }, ...revoking(body.revoke_keys) })
     await finishPasswordChange(deps, tx, {
       userId,

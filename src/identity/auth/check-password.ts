@@ -28,7 +28,7 @@ export async function checkPassword(
   if (!passwords.isStale(from)) return { ...person, passwordHash: from }
   const to = await passwords.hash(password)
   const replaced = await asSystem(db, 'no person is logged in yet', (tx) =>
-    replacePassword(tx, { id, from, to }),
+    replacePassword(tx, { id, from, to, setAt: null }),
   )
   if (replaced) return { ...person, passwordHash: to }
   // A parallel login already rehashed it, or the password was changed.

@@ -39,7 +39,7 @@ export const emailVerificationRoutes = (deps: Deps): Route[] => [
     tag: 'E-mail verification',
     summary: 'Undo a change of your address with the token mailed to the old address',
     description:
-      'Ends all sessions and removes what the account got since the change: memberships, keys and second factors, and those that do not count yet. Works also after the new address was verified. Reset the password next.',
+      'Ends all sessions and removes what the account got since the change: memberships, keys, second factors, and a password chosen since; and second factors that do not count yet. Works also after the new address was verified. Reset the password next.',
     done: 'E-mail address restored',
     use: (requestInfo, token) => undoEmailChange(deps, requestInfo, token),
   }),

@@ -8,7 +8,7 @@ import { unavailable } from '../../platform/errors.ts'
 import { makeEmailDevice } from '../otp/email-device-store.ts'
 import { rememberFormerAddress } from './proven-address-store.ts'
 
-const addressSinceRow = z.object({ address_since: z.number() })
+const changedRow = z.object({ address_since: z.number(), first_proof_at: z.number().nullable() })
 
 // Where codes and notices about factors are sent, and how an account gets an address back:
 // docs/explanation/second-factors.md. Times are in ms since 1970.
@@ -55,24 +55,25 @@ interface AddressChange {
 /**
  * Records where codes go for now, which a further change does not alter, and which address the account gets back if the
  * new one is rejected. Returns the time of the change: `at`, or just after the previous change, so that two changes stay
- * in order although the clocks of two processes differ. As the system role, in the transaction of the change.
+ * in order although the clocks of two processes differ; and the first proof of the account, which a first proof of the new
+ * address will replace. As the system role, in the transaction of the change.
  */
 export function recordAddressChange(
   tx: Tx,
   { id, from, fromVerifiedAt, at, codesUntil }: AddressChange,
-): Promise<number> {
+): Promise<z.infer<typeof changedRow>> {
   const verifiedAt = fromVerifiedAt === null ? null : moment(fromVerifiedAt)
   const held = sql.fragment`coalesce(codes_until > ${moment(at)}, false)`
   const proven = fromVerifiedAt !== null
   lockOnCluster(tx, id)
   if (fromVerifiedAt !== null) rememberFormerAddress(tx, { id, email: from, provenAt: fromVerifiedAt })
-  return tx.oneFirst(sql.type(addressSinceRow)`
+  return tx.one(sql.type(changedRow)`
     update users set address_since = greatest(${moment(at)}, (address_since at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC'),
       previous_email = case when ${proven} then ${from} else coalesce(previous_email, ${from}) end,
       previous_verified_at = coalesce(${verifiedAt}::timestamptz, previous_verified_at),
       codes_email = case when ${held} then codes_email when ${proven} then ${from}::text end,
       codes_until = case when ${held} or ${proven} then ${moment(codesUntil)}::timestamptz end
-    where id = ${id} returning address_since`)
+    where id = ${id} returning address_since, first_proof_at`)
 }
 
 const originRow = z.object({ how: z.enum(['made', 'changed']), at: z.number() })
@@ -121,13 +122,15 @@ const restoredRow = z.object({
   first_name: z.string(),
   last_name: z.string(),
   replaced: z.string(),
+  replaced_proven: z.boolean(),
   changed: z.boolean(),
   verified_now: z.boolean(),
 })
 
 /**
  * Gives a person an earlier address back, verified at `verifiedAt` or unverified, and deletes what its change recorded,
- * except that an earlier address was verified (at `provenAt`); returns which address it replaced. Null if another account has it by now, 503 `overloaded` if one took it at the same
+ * except that an earlier address was verified (at `provenAt`); returns which address it replaced, and whether that
+ * was proven. Null if another account has it by now, 503 `overloaded` if one took it at the same
  * moment. As the system role.
  */
 export async function restoreAddress(
@@ -144,7 +147,8 @@ export async function restoreAddress(
       codes_email = null, codes_until = null, version = u.version + 1, updated_at = ${moment(at)}
     from before
     where u.id = before.id and not exists (select 1 from users o where o.email = ${email} and o.id <> ${id})
-    returning u.first_name, u.last_name, before.email as replaced, before.email <> ${email} as changed,
+    returning u.first_name, u.last_name, before.email as replaced,
+      before.email_verified_at is not null as replaced_proven, before.email <> ${email} as changed,
       before.email_verified_at is null and u.email_verified_at is not null as verified_now`)
     if (restored?.verified_now && verifiedAt !== null) makeEmailDevice(tx, id, verifiedAt)
     return restored

@@ -32,7 +32,7 @@ export async function finishAddressChange(
   at: number,
 ): Promise<void> {
   const { email, first_name: firstName, previous_email: from, previous_verified_at: fromVerifiedAt } = user
-  const changedAt = await recordAddressChange(tx, {
+  const { address_since: changedAt, first_proof_at: firstProofAt } = await recordAddressChange(tx, {
     id: userId,
     from,
     fromVerifiedAt,
@@ -43,7 +43,8 @@ export async function finishAddressChange(
   // Each change has its own target, so that using one link keeps the links of earlier changes.
   const target = { targetId: timeOrderedId(at), at: changedAt, lifeMs: undoMs }
   if (fromVerifiedAt !== null) {
-    const undo = await makeLink(tx, deps, { purpose: 'email_undo', userId, tenantId, email: from, ...target })
+    const link = { purpose: 'email_undo', userId, tenantId, email: from, firstProofAt, ...target } as const
+    const undo = await makeLink(tx, deps, link)
     const variables = { firstName, newEmail: email, undo }
     const mail = { tenantId, to: from, template: 'email_changed', variables } as const
     await sendMail(tx, deps.sealer, { ...mail, requestId: requestInfo.requestId, at })

@@ -52,13 +52,16 @@ export async function markProvenByMailbox(
   tx: Tx,
   { id, email, passwordHash, keepsPassword, at }: MailboxProof,
 ): Promise<z.infer<typeof proofRow> | null> {
+  const replaces =
+    passwordHash === null ? sql.fragment`false` : sql.fragment`(before.is_first or not ${keepsPassword})`
   lockOnCluster(tx, id)
   const proof = await tx.maybeOne(sql.type(proofRow)`
     with before as (
       select u.id, not ${isProven} as is_first from users u
       where u.id = ${id} and u.email = ${email} and u.is_active ${rowLock(tx, 'update')})
     update users u set email_verified_at = coalesce(u.email_verified_at, ${moment(at)}), version = u.version + 1,
-      password_hash = case when before.is_first or not ${keepsPassword} then coalesce(${passwordHash}, u.password_hash) else u.password_hash end,
+      password_hash = case when ${replaces} then ${passwordHash} else u.password_hash end,
+      password_set_at = case when ${replaces} then ${moment(at)}::timestamptz else u.password_set_at end,
       own_tenant_made_at = null,
       first_proof_at = case when before.is_first then ${moment(at)}::timestamptz else u.first_proof_at end
     from before where u.id = before.id returning before.is_first`)
@@ -76,20 +79,30 @@ export function rememberFormerAddress(
     on conflict (email) do update set user_id = excluded.user_id, proven_at = excluded.proven_at`)
 }
 
+interface ForgottenProofs {
+  id: string
+  since: number
+  /** The first proof of the account at `since`. */
+  firstProofAt: number | null
+  /** Replaces a password that was chosen since. */
+  passwordHash: string
+}
+
 /**
- * Forgets what was proved since `since`, by a person whose account is given back to an older address. A password that the
- * newer mailbox chose goes with its proof. As the system role.
+ * Forgets what was proved since `since`, by a person whose account is given back to an older address: the first proof is
+ * again the one before. A password that was chosen since goes, because the reader of the newer mailbox can know it. As the
+ * system role.
  */
-export function forgetProofsSince(
-  tx: Tx,
-  { id, since, passwordHash }: { id: string; since: number; passwordHash: string },
-): void {
+export function forgetProofsSince(tx: Tx, { id, since, firstProofAt, passwordHash }: ForgottenProofs): void {
   lockOnCluster(tx, id)
   tx.later(sql.unsafe`delete from former_addresses where user_id = ${id} and proven_at >= ${moment(since)}`)
   tx.later(
     sql.unsafe`
-      update users set first_proof_at = null, password_hash = ${passwordHash}
-      where id = ${id} and first_proof_at >= ${moment(since)}`,
+      update users set
+        first_proof_at = case when first_proof_at >= ${moment(since)}
+                              then ${firstProofAt === null ? null : moment(firstProofAt)} else first_proof_at end,
+        password_hash = case when password_set_at >= ${moment(since)} then ${passwordHash} else password_hash end
+      where id = ${id}`,
   )
 }
 

@@ -118,14 +118,19 @@ export function lockUser(tx: Tx, userId: string): Promise<z.infer<typeof lockedR
     select first_name, email from users where id = ${userId} ${rowLock(tx, 'update')}`)
 }
 
-/** Replaces the hash `from` by `to`; false if the person has another hash by now. As the system role. */
+/**
+ * Replaces the hash `from` by `to`; false if the person has another hash by now. `setAt`: when the person chose the new
+ * password, in ms since 1970; null if it is the same one. As the system role.
+ */
 export async function replacePassword(
   tx: Tx,
-  user: { id: string; from: string; to: string },
+  user: { id: string; from: string; to: string; setAt: number | null },
 ): Promise<boolean> {
+  const setAt = user.setAt === null ? null : sql.timestamp(new Date(user.setAt))
   lockOnCluster(tx, user.id)
   const replaced = await tx.maybeOne(sql.type(idRow)`
-    update users set password_hash = ${user.to} where id = ${user.id} and password_hash = ${user.from} returning id`)
+    update users set password_hash = ${user.to}, password_set_at = coalesce(${setAt}, password_set_at)
+    where id = ${user.id} and password_hash = ${user.from} returning id`)
   return replaced !== null
 }
 

@@ -21,7 +21,8 @@ import { evictUnproven } from './release-address.ts'
 /**
  * Undoes a change of address, once, for the person who reads the old mailbox, also after the new address was proven. The
  * account gets the old address back, as proven. What came after the change goes: memberships, factors, sessions, links of
- * later changes, a password that the newer mailbox chose; and all keys, and young factors. A tenant that would lose its last owner is archived. If another account has
+ * later changes, a password that the newer mailbox chose; and all keys, and young factors. A tenant that would lose its last
+ * owner is archived; the newer address, if it was proven, gets a mail that says how an operator returns it. If another account has
  * the old address without having proved it, that account loses it ({@link evictUnproven}). 400 `token_invalid` if the
  * other account has proved it or the token is wrong, `token_expired` if the token is only too old.
  */
@@ -29,15 +30,15 @@ export async function undoEmailChange(deps: Deps, requestInfo: RequestInfo, toke
   const at = deps.clock()
   const released = await asSystem(deps.db, 'the holder of the link need not be logged in', async (tx) => {
     const link = await findLink(tx, { purpose: 'email_undo', token, at })
-    const { userId: id, email, tenantId, madeAt: since } = link
+    const { userId: id, email, tenantId, firstProofAt, madeAt: since } = link
     const person = await lockPersonWithTenants(tx, id)
     if (!person) throw deadLink()
     await spendLink(tx, link)
     const evicted = await evictUnproven(tx, deps, { email, exceptId: id, requestInfo, at })
     const restored = await restoreAddress(tx, { id, email, verifiedAt: at, at })
     if (!restored) throw deadLink()
-    const { first_name: firstName, last_name: lastName, replaced, changed } = restored
-    forgetProofsSince(tx, { id, since, passwordHash: unusableHash() })
+    const { first_name: firstName, last_name: lastName, replaced, replaced_proven, changed } = restored
+    forgetProofsSince(tx, { id, since, firstProofAt, passwordHash: unusableHash() })
     await endLinksSince(tx, link)
     await removeFactorsSince(tx, link, requestInfo)
     const archived = await endMembershipsSince(tx, person, { since, requestInfo, at })
@@ -57,6 +58,7 @@ export async function undoEmailChange(deps: Deps, requestInfo: RequestInfo, toke
       changes: changesBetween({ email: replaced }, { email }),
       at,
     })
+    if (!replaced_proven || archived.length === 0) return evicted
     const tenants = archived.map(({ name, slug }) => ({ name, slug }))
     const variables = { firstName, email, newEmail: replaced, tenants }
     const mail = { to: replaced, template: 'email_change_undone', variables } as const

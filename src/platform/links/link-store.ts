@@ -14,6 +14,7 @@ export interface NewLinkToken {
   email: string
   targetId: string | null
   tokenHash: Buffer
+  firstProofAt: number | null
   at: number
   expiresAt: number
 }
@@ -21,9 +22,9 @@ export interface NewLinkToken {
 /** Stores the hash of a one-time token. As the user or the system role. */
 export async function insertLinkToken(tx: Tx, token: NewLinkToken): Promise<void> {
   tx.later(sql.unsafe`
-    insert into link_tokens (id, purpose, user_id, tenant_id, email, target_id, token_hash, created_at, expires_at)
+    insert into link_tokens (id, purpose, user_id, tenant_id, email, target_id, token_hash, first_proof_at, created_at, expires_at)
     values (${token.id}, ${token.purpose}, ${token.userId}, ${token.tenantId}, ${token.email}, ${token.targetId},
-            ${sql.binary(token.tokenHash)}, ${moment(token.at)}, ${moment(token.expiresAt)})`)
+            ${sql.binary(token.tokenHash)}, ${token.firstProofAt === null ? null : moment(token.firstProofAt)}, ${moment(token.at)}, ${moment(token.expiresAt)})`)
 }
 
 const unusedRow = z.object({
@@ -32,6 +33,7 @@ const unusedRow = z.object({
   tenant_id: z.uuid(),
   target_id: z.uuid().nullable(),
   email: z.string(),
+  first_proof_at: z.number().nullable(),
   created_at: z.number(),
   expired: z.boolean(),
 })
@@ -42,7 +44,7 @@ export function findUnusedToken(
   token: { hash: Buffer; purpose: LinkPurpose; at: number },
 ): Promise<z.infer<typeof unusedRow> | null> {
   return tx.maybeOne(sql.type(unusedRow)`
-    select id, user_id, tenant_id, target_id, email, created_at, expires_at <= ${moment(token.at)} as expired from link_tokens
+    select id, user_id, tenant_id, target_id, email, first_proof_at, created_at, expires_at <= ${moment(token.at)} as expired from link_tokens
     where token_hash = ${sql.binary(token.hash)} and purpose = ${token.purpose} and used_at is null`)
 }
 

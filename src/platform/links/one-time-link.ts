@@ -17,6 +17,8 @@ export interface NewLink {
   email: string
   /** The object that the link is about, unless that is the user: a membership, a device. */
   targetId?: string
+  /** For a link that undoes a change of address: the first proof of the account before the change; null for none. */
+  firstProofAt?: number | null
   at: number
   lifeMs: number
 }
@@ -27,7 +29,7 @@ export const makeLink = async (tx: Tx, deps: LinkDeps, link: NewLink): Promise<s
 
 /** As {@link makeLink}, for a mail with several links: gives the token. */
 export async function makeLinkToken(tx: Tx, link: NewLink): Promise<string> {
-  const { purpose, userId, tenantId, email, targetId = null, at, lifeMs } = link
+  const { purpose, userId, tenantId, email, targetId = null, firstProofAt = null, at, lifeMs } = link
   const { token, hash: tokenHash } = makeOneTimeToken()
   const id = timeOrderedId(at)
   await insertLinkToken(tx, {
@@ -38,6 +40,7 @@ export async function makeLinkToken(tx: Tx, link: NewLink): Promise<string> {
     email,
     targetId,
     tokenHash,
+    firstProofAt,
     at,
     expiresAt: at + lifeMs,
   })
@@ -52,6 +55,7 @@ export interface PresentedLink {
   tenantId: string
   email: string
   targetId: string | null
+  firstProofAt: number | null
   /** When it was made, in ms since 1970. */
   madeAt: number
   at: number
@@ -68,8 +72,9 @@ export async function findLink(
   const found = await findUnusedToken(tx, { hash: hashOneTimeToken(token), purpose, at })
   if (!found) throw deadLink()
   if (found.expired) throw expiredLink()
-  const { id, user_id: userId, tenant_id: tenantId, target_id: targetId, email, created_at: madeAt } = found
-  return { id, purpose, userId, tenantId, email, targetId, madeAt, at }
+  const { id, user_id: userId, tenant_id: tenantId, target_id: targetId, email } = found
+  const { first_proof_at: firstProofAt, created_at: madeAt } = found
+  return { id, purpose, userId, tenantId, email, targetId, firstProofAt, madeAt, at }
 }
 
 /**
