@@ -6,7 +6,7 @@ import { ApiError } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import { findMember, insertMember, type MemberRow } from '../members/store.ts'
+import { findMember, insertMember, type MemberRow, raiseMember } from '../members/store.ts'
 import { holds, permitsMoreThan } from '../roles/grantable-roles.ts'
 import { assertDomainAllowed } from '../tenants/email-domains.ts'
 import { type Accepted, findInviter, findOffer, lockRolesById, markAccepted, type Offer } from './store.ts'
@@ -49,7 +49,8 @@ interface Newcomer {
 
 /**
  * Makes a person a member by an invitation; the caller has checked that the invitation is for their address. The scope
- * must be the tenant and the person. 400 `invitation_invalid` when the invitation is no longer valid, when a role is
+ * must be the tenant and the person. A person who was a member when they were invited, with an address that they had not
+ * proved, gets the roles in addition; 409 `already_member` for every other member. 400 `invitation_invalid` when the invitation is no longer valid, when a role is
  * gone or has permissions that the inviter now lacks, when the inviter can no longer give the department, and when the
  * inviter is no longer an active member. That the
  * inviter had the permission to invite is not checked again: a policy can have allowed it, so only the engine could
@@ -62,11 +63,13 @@ export async function joinByInvitation(tx: Tx, offer: Offer, newcomer: Newcomer)
   if (!accepted) throw invitationInvalid()
   assertDomainAllowed(offer.allowed_email_domains, person.email, 'email')
   const roleIds = await assertStillGivable(tx, tenantId, accepted)
-  const memberId = timeOrderedId(at)
-  const departmentId = accepted.department_id
-  if (!(await insertMember(tx, { id: memberId, tenantId, user: person, departmentId, roleIds, at })))
-    throw new ApiError(409, 'already_member', 'You are already a member of this tenant.')
-  await recordJoined(tx, offer, memberId, newcomer)
+  const newId = timeOrderedId(at)
+  const { department_id: departmentId, created_at: joinedBy } = accepted
+  const given = { tenantId, roleIds, departmentId, at }
+  const isNew = await insertMember(tx, { ...given, id: newId, user: person })
+  const memberId = isNew ? newId : await raiseMember(tx, { ...given, userId: person.id, joinedBy })
+  if (memberId === null) throw new ApiError(409, 'already_member', 'You are already a member of this tenant.')
+  await recordJoined(tx, offer, { memberId, isNew }, newcomer)
   const member = await findMember(tx, tenantId, memberId)
   if (!member) throw new Error('The new member cannot be read')
   return member
@@ -85,7 +88,12 @@ async function assertStillGivable(
   return role_ids
 }
 
-async function recordJoined(tx: Tx, offer: Offer, memberId: string, newcomer: Newcomer): Promise<void> {
+async function recordJoined(
+  tx: Tx,
+  offer: Offer,
+  { memberId, isNew }: { memberId: string; isNew: boolean },
+  newcomer: Newcomer,
+): Promise<void> {
   const { person, requestInfo, decisionId, at } = newcomer
   const { tenant_id: tenantId, id } = offer
   const { requestId } = requestInfo
@@ -104,7 +112,7 @@ async function recordJoined(tx: Tx, offer: Offer, memberId: string, newcomer: Ne
   })
   await appendEvent(tx, {
     ...event,
-    type: 'tenant.member_added',
+    type: isNew ? 'tenant.member_added' : 'tenant.member_updated',
     subject: memberId,
     data: { membership_id: memberId, user_id: person.id },
   })

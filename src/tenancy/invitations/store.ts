@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { skippingLocked } from '../../platform/db/claim-rows.ts'
 import { addToCount, countRows } from '../../platform/db/count-rows.ts'
 import { byText, defineList, type Filter, type ListPage } from '../../platform/db/list.ts'
+import { isProven } from '../../platform/db/proven-address.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { countRow, idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
@@ -191,10 +192,11 @@ export function forgetDepartment(tx: Tx, tenantId: string, id: string): void {
     where tenant_id = ${tenantId} and department_id = ${id}`)
 }
 
-/** Whether a member of the tenant has the address. */
+/** Whether a member of the tenant has this address, and proved it: members can claim addresses that are not theirs. */
 export function isMemberAddress(tx: Tx, tenantId: string, email: string): Promise<boolean> {
   return tx.exists(sql.unsafe`
-    select 1 from memberships m where m.tenant_id = ${tenantId} and m.email = ${email}`)
+    select 1 from memberships m join users u on u.id = m.user_id
+    where m.tenant_id = ${tenantId} and m.email = ${email} and ${isProven}`)
 }
 
 /** Marks an overdue invitation to an address as expired, so that a new one can be made; returns its id, or null. */
@@ -319,6 +321,7 @@ const acceptedRow = z.object({
   role_ids: z.array(z.uuid()),
   department_id: z.uuid().nullable(),
   invited_by: z.uuid(),
+  created_at: z.number(),
 })
 
 /** What an accepted invitation gives, and who gives it. */
@@ -338,7 +341,7 @@ export function markAccepted(
     where tenant_id = ${accepted.tenantId} and id = ${accepted.id} and status = 'pending' and expires_at > ${at}
       and send_count = ${accepted.sendCount}
       and exists (select 1 from tenants t where t.id = ${accepted.tenantId} and t.status = 'active' and t.deleted_at is null)
-    returning role_ids, department_id, invited_by`)
+    returning role_ids, department_id, invited_by, created_at`)
 }
 
 const inviterRow = z.object({

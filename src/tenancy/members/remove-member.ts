@@ -7,6 +7,7 @@ import { assertAmong } from '../../platform/http/etag.ts'
 import { cancelInvitationTo } from '../invitations/cancel-invitation.ts'
 import { assertCanChange, assertOwnerRemains, type Changed } from './keep-owners.ts'
 import { auditedMember } from './member-schemas.ts'
+import { hasProved } from './person-store.ts'
 import { recordMemberChange } from './record-member-change.ts'
 import { deleteMember, type MemberRow } from './store.ts'
 
@@ -27,14 +28,15 @@ export async function removeMember(
 }
 
 /**
- * Deletes a membership and cancels a pending invitation to the same address, which would restore it. Records one event
- * and one audit row. 409 `last_owner`. The transaction must hold the tenant's lock.
+ * Deletes a membership and cancels a pending invitation to the same address, which would restore it; an invitation to an
+ * address that the person only claims is for another person. Records one event and one audit row. 409 `last_owner`. The transaction must hold the tenant's lock.
  */
 export async function endMembership(tx: Tx, doer: AuditActor, member: MemberRow, at: number): Promise<void> {
   const { tenantId } = doer
   const { id, user_id, email, roles } = member
+  // Before the membership goes: by it the tenant sees the person.
+  if (user_id !== null && (await hasProved(tx, user_id, email))) await cancelInvitationTo(tx, doer, email, at)
   await deleteMember(tx, { tenantId, id, userId: user_id })
-  if (user_id !== null) await cancelInvitationTo(tx, doer, email, at)
   if (roles.includes('owner')) await assertOwnerRemains(tx, tenantId)
   const changes = changesBetween(auditedMember(member), null)
   await recordMemberChange(tx, doer, at, member, { what: 'removed', action: 'member:delete', changes })

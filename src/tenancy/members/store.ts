@@ -95,6 +95,37 @@ export function giveRoles(
     tx.later(sql.unsafe`insert into membership_roles (tenant_id, membership_id, role_id) ${values}`)
 }
 
+interface RaisedMember {
+  tenantId: string
+  userId: string
+  roleIds: readonly string[]
+  /** Null keeps the department. */
+  departmentId: string | null
+  /** Only a membership that began by then, in ms since 1970. */
+  joinedBy: number
+  at: number
+}
+
+/** Gives an active member further roles, and a department; returns the id of the membership, or null if there is no such. */
+export async function raiseMember(tx: Tx, member: RaisedMember): Promise<string | null> {
+  const { tenantId, userId, roleIds, departmentId, joinedBy, at } = member
+  const id = await tx.maybeOneFirst(sql.type(idRow)`
+    update memberships set department_id = coalesce(${departmentId}, department_id), version = version + 1,
+                           updated_at = ${sql.timestamp(new Date(at))}
+    where tenant_id = ${tenantId} and user_id = ${userId} and status = 'active'
+      and joined_at <= ${sql.timestamp(new Date(joinedBy))}
+    returning id`)
+  if (id !== null) addRoles(tx, { tenantId, memberId: id, roleIds })
+  return id
+}
+
+/** Gives a member these roles, as far as they do not have them. */
+function addRoles(tx: Tx, { tenantId, memberId, roleIds }: RolesOfMember): void {
+  for (const values of listsOfValues(roleIds.map((roleId) => [tenantId, memberId, roleId])))
+    tx.later(sql.unsafe`
+      insert into membership_roles (tenant_id, membership_id, role_id) ${values} on conflict do nothing`)
+}
+
 /** One member of the tenant, or null. */
 export function findMember(tx: Read, tenantId: string, memberId: string): Promise<MemberRow | null> {
   return tx.maybeOne(sql.type(memberRow)`
@@ -140,9 +171,7 @@ export function replaceRoles(tx: Tx, { tenantId, memberId, roleIds }: RolesOfMem
   tx.later(sql.unsafe`
     delete from membership_roles
     where tenant_id = ${tenantId} and membership_id = ${memberId} and role_id <> all(${sql.array(roleIds, 'uuid')})`)
-  for (const values of listsOfValues(roleIds.map((roleId) => [tenantId, memberId, roleId])))
-    tx.later(sql.unsafe`
-      insert into membership_roles (tenant_id, membership_id, role_id) ${values} on conflict do nothing`)
+  addRoles(tx, { tenantId, memberId, roleIds })
 }
 
 /**
