@@ -1,3 +1,4 @@
+// own process: it explains what the whole process sends, and a shared service has workers of its own
 import t from 'tap'
 import { crowd } from '../helpers/crowd.ts'
 import { startService } from '../helpers/service.ts'
