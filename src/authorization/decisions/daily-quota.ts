@@ -22,7 +22,7 @@ interface DailyQuota {
   learn(kept: ReadonlyMap<string, number>, added: ReadonlyMap<string, number>, at: number): Reached[]
 }
 
-/** From now on, decisions of a tenant are only sampled: those about questions of applications, or all. */
+/** From now on, decisions of a tenant are only sampled: those about questions, or all. */
 export interface Reached {
   tenantId: string
   what: 'questions' | 'decisions'
@@ -30,7 +30,7 @@ export interface Reached {
 
 /**
  * Creates a quota of `limit` decisions per tenant and day. From 60 % on, allowed reads are not kept. From 80 % on, one in
- * a hundred of the questions of applications is kept, and from 100 % on of all others, denials included. The same holds
+ * a hundred of the questions of applications and people is kept, and from 100 % on of all others, denials included. The same holds
  * for one subject from a tenth of the limit on, which each process counts, apart for questions about it and for denials
  * of its actions. So neither questions nor one person can use up what the log has for the actions of the others. A process reads the count
  * of all processes when it writes its own decisions, so together they can keep some hundreds more.
@@ -54,10 +54,11 @@ export function dailyQuota(limit: number): DailyQuota {
     return true
   }
   return {
-    admits({ id, query, decision, always }) {
+    admits({ id, query, decision, kind, keep }) {
       startDay(query.now)
       const { id: subjectId, tenantId } = query.subject
-      const isQuestion = 'application' in query
+      const isQuestion = 'application' in query || kind !== 'request'
+      const always = keep === 'always'
       const end = always ? (isQuestion ? untilQuestionsEnd : 1) : untilReadsEnd
       const hasRoom = (kept.get(tenantId) ?? 0) < limit * end
       const isChange = always && !isQuestion && decision.effect === 'allow'

@@ -96,6 +96,7 @@ async function policiesOf({ db }: Deps, caller: Caller, row: DecisionRow): Promi
 
 /** The question and its outcome in one sentence. */
 function summaryOf({
+  kind,
   subject_email,
   subject_id,
   action,
@@ -105,7 +106,13 @@ function summaryOf({
 }: DecisionRow): string {
   const who = subject_email ?? subject_id
   const what = resource_id === null ? resource_type : `${resource_type} ${resource_id}`
-  return `${who} asked for ${action} on ${what}: ${outcomes[effect]}.`
+  return `${asked[kind](who)} ${action} on ${what}: ${outcomes[effect]}.`
+}
+
+const asked = {
+  request: (who: string) => `${who} asked for`,
+  question: (who: string) => `It was asked whether ${who} is permitted`,
+  preview: (who: string) => `${who} asked whether they are permitted`,
 }
 
 const outcomes = { allow: 'allowed', deny: 'denied', require_approval: 'an approval is needed' }

@@ -15,6 +15,7 @@ import { type DecisionRow, decisionList, findDecision, listDecisions } from './s
  */
 export const showDecision = (row: DecisionRow, whole: boolean) => ({
   id: row.id,
+  kind: row.kind,
   effect: row.effect,
   action: row.action,
   resource: { type: row.resource_type, id: row.resource_id },

@@ -39,7 +39,7 @@ const countEveryMs = 1_000
 
 /**
  * Creates the writer of the decision log. Decisions that arrive during a transaction share the next one, so that a
- * flood of denials needs few commits. One in a hundred allowed reads is kept. `LIMIT_DECISIONS_PER_DAY` limits the
+ * flood of denials needs few commits. One in a hundred allowed reads is kept, and none of what only asks. `LIMIT_DECISIONS_PER_DAY` limits the
  * decisions of a tenant per day. Dropped decisions are counted and logged. Policies in shadow mode are evaluated here;
  * a decision that one of them would change is kept like a denial.
  */
@@ -133,15 +133,16 @@ export function decisionLog({ db, log, metrics, config, access, shadowCounts }: 
     const results = decideShadows(access, query, decision)
     shadowCounts.add(query.subject.tenantId, results, query.now)
     const shadow = results.filter(({ outcome }) => outcome !== 'none')
-    return { ...record, shadow, always: record.always || shadow.some(wouldChange) }
+    return { ...record, shadow, keep: shadow.some(wouldChange) ? 'always' : record.keep }
   }
   /** Keeps a record or drops it; resolves when the caller need not wait for it any more. */
   const keep = (record: Kept): Promise<void> | undefined => {
-    if (!record.always && !isSampled(record.id)) return
+    const isOwed = record.keep === 'always'
+    if (record.keep === 'never' || (!isOwed && !isSampled(record.id))) return
     if (!quota.admits(record)) return drop(record, 'daily_limit')
-    if (!record.always && waiting.length > maxWaitingReads) return drop(record, 'backlog')
+    if (!isOwed && waiting.length > maxWaitingReads) return drop(record, 'backlog')
     const kept = push(record)
-    return record.always ? kept : undefined
+    return isOwed ? kept : undefined
   }
 
   return {
@@ -190,7 +191,7 @@ function countBy(rows: readonly NewDecision[]): Map<string, number> {
 const maxNamed = 50
 
 function rowOf(
-  { id, query, decision, unknown, shadow }: Kept,
+  { id, query, decision, kind, unknown, shadow }: Kept,
   engineRevision: string,
   maxFacts: number,
 ): NewDecision {
@@ -198,6 +199,7 @@ function rowOf(
     tenantId: query.subject.tenantId,
     id,
     at: query.now,
+    kind,
     effect: decision.effect,
     action: query.action,
     resourceType: query.resource.type,

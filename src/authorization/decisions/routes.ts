@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
+import { decisionKinds } from '../../platform/db/decision-kind.ts'
 import { uncountedPageOf } from '../../platform/http/lists.ts'
 import { type Route, resourceRoute, route } from '../../platform/http/route.ts'
 import { timestamp } from '../../platform/http/schemas.ts'
@@ -18,6 +19,7 @@ import { decisionList } from './store.ts'
 const decisionSchema = z
   .object({
     id: z.uuid(),
+    kind: z.enum(decisionKinds).meta({ description: 'See the filter of the list' }),
     effect: effectSchema,
     action: z.string(),
     resource: z.object({ type: z.string(), id: z.string().nullable() }),
@@ -59,7 +61,7 @@ export const decisionRoutes = (deps: Deps): Route[] => [
     tag,
     summary: 'List decisions, newest first',
     description:
-      'Denials and changes are kept, up to `LIMIT_DECISIONS_PER_DAY`, and a sample of allowed reads. Members see the decisions about themselves.',
+      'Denials and changes are kept, up to `LIMIT_DECISIONS_PER_DAY`, and a sample of allowed reads. Members see the decisions about themselves. Questions are left out unless `kind` asks for them.',
     query: decisionList.query,
     status: 200,
     answer: uncountedPageOf(decisionSchema),

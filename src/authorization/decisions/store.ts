@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { type DecisionKind, decisionKinds, kindOfRow, ofKind } from '../../platform/db/decision-kind.ts'
 import { deleteOld } from '../../platform/db/delete-old.ts'
-import { byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
+import { byText, byWord, defineList, type Filter, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { listsOfValues } from '../../platform/db/rows.ts'
 import type { Statements } from '../../platform/db/statements.ts'
@@ -15,6 +16,7 @@ const listOf = <T>() => z.custom<T[]>((value) => Array.isArray(value))
 const decisionRow = z.object({
   id: z.uuid(),
   at: z.number(),
+  kind: z.enum(decisionKinds),
   effect: z.enum(policyEffects),
   action: z.string(),
   resource_type: z.string(),
@@ -33,7 +35,7 @@ const decisionRow = z.object({
 export type DecisionRow = z.infer<typeof decisionRow>
 
 const columns = sql.fragment`
-  id, at, effect, action, resource_type, resource_id, subject_id, subject_email, reasons, matched, obligations,
+  id, at, ${kindOfRow} as kind, effect, action, resource_type, resource_id, subject_id, subject_email, reasons, matched, obligations,
   policy_revision, facts, request_id, shadow`
 
 /** A new decision; `at` in ms since 1970. */
@@ -41,6 +43,7 @@ export interface NewDecision {
   tenantId: string
   id: string
   at: number
+  kind: DecisionKind
   effect: DecisionRow['effect']
   action: string
   resourceType: string
@@ -77,6 +80,7 @@ const columnsOf = (d: NewDecision) => [
   d.durationUs,
   d.requestId,
   JSON.stringify(d.shadow),
+  d.kind,
 ]
 
 /**
@@ -92,7 +96,7 @@ export async function insertDecisions(
       statements.query(sql.unsafe`
     insert into decisions (tenant_id, id, at, effect, action, resource_type, resource_id, subject_id, subject_email,
                            reasons, matched, obligations, policy_revision, engine_revision, facts, duration_us, request_id,
-                           shadow)
+                           shadow, kind)
     ${values} on conflict do nothing`),
     ),
   )
@@ -100,12 +104,23 @@ export async function insertDecisions(
 
 const text = z.string().min(1, 'Say what to look for.').max(254, 'This may have 254 characters at most.')
 
+/** Without it, a list has requests only: a question says nothing about what was done. */
+const byKind: Filter = {
+  schema: z.enum([...decisionKinds, 'all'], 'kind is request, question, preview or all.').meta({
+    description:
+      '`request` (the default): what was done or refused, also by your application; `question`: a person asked what another may do; `preview`: a person asked what this service would let them do; `all`',
+  }),
+  usual: 'request',
+  where: (kind) => ofKind[kind as keyof typeof ofKind],
+}
+
 /** The decisions of a tenant, newest first. */
 export const decisionList = defineList({
   id: { column: sql.fragment`id`, field: 'id' },
   orderings: { created_at: { column: sql.fragment`at`, field: 'at', reveals: ['at'] } },
   newestFirst: true,
   filters: {
+    kind: byKind,
     effect: byWord(sql.fragment`effect`, policyEffects),
     action: byText(sql.fragment`action`, text),
     subject_id: byText(sql.fragment`subject_id`, text, 'subject.id'),
@@ -128,7 +143,7 @@ export function listDecisions(
 
 /** What another decision of the same question needs. `facts` is JSON: reading a thousand takes 20 ms. */
 const recordedQuestion = decisionRow
-  .omit({ reasons: true, matched: true, shadow: true, obligations: true, policy_revision: true })
+  .omit({ kind: true, reasons: true, matched: true, shadow: true, obligations: true, policy_revision: true })
   .extend({ facts: z.string() })
 
 export type RecordedQuestion = z.infer<typeof recordedQuestion>

@@ -1,8 +1,10 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Deps } from '../../deps.ts'
+import type { DecisionKind } from '../../platform/db/decision-kind.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import type { DecisionRecord } from '../../platform/http/policies-in-force.ts'
 import { toJsonReason } from '../../platform/http/refusal.ts'
+import { isServiceAction } from '../../policy-engine/catalogue/actions.ts'
 import { missingAttributes } from '../../policy-engine/evaluate/attributes.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import { type Hints, hintsOf } from '../decisions/answer-schemas.ts'
@@ -12,7 +14,7 @@ import {
   loadQuestions,
   type QuestionParts,
 } from './load-questions.ts'
-import { type Question, queryOf } from './question.ts'
+import { isMemberType, type Question, queryOf } from './question.ts'
 import { findUnknownWords, type HintedQuestion } from './unknown-words.ts'
 
 /** A question as a resource of policies. Members own the questions about themselves. */
@@ -35,7 +37,8 @@ export function evaluator(
 ): (loaded: HintedQuestion) => Evaluated {
   const now = deps.clock()
   const asksAboutAll = caller.may({ type: 'access' })
-  return ({ question, action, known, object, unknown }) => {
+  return (loaded) => {
+    const { question, action, known, object, unknown } = loaded
     const slice = policies.slice(question.resource.type, action, now)
     const { callerKeys } = policies
     const query = queryOf(question, { caller, action, known, object, slice, callerKeys, now })
@@ -44,7 +47,14 @@ export function evaluator(
     const hints = hintsOf(asksAboutAll, missingAttributes(query), unknown)
     return {
       answer: answerOf(id, { ...decision, ...hints }, policies.revision),
-      record: { id, query, decision, always: decision.effect !== 'allow', unknown },
+      record: {
+        id,
+        query,
+        decision,
+        kind: kindOf(caller, loaded),
+        keep: decision.effect === 'allow' ? 'sampled' : 'always',
+        unknown,
+      },
     }
   }
 }
@@ -59,6 +69,17 @@ export async function evaluate(deps: Deps, caller: Caller, parts: QuestionParts,
   const { answer, record } = evaluator(deps, caller, loaded)(question!)
   await deps.decisionLog.record(record)
   return answer
+}
+
+/**
+ * What a question is in the log. Applications ask with a key or as a service account before they do something, or with the
+ * token of the person who does it. A subject of a type of theirs is no member, so nothing is said of a person.
+ */
+function kindOf({ token, auth, userId }: Caller, { question, known, action }: LoadedQuestion): DecisionKind {
+  if (token === 'key' || auth.user.type === 'service_account') return 'request'
+  if (!isMemberType(question.subject.type)) return 'request'
+  if (known?.id !== userId) return 'question'
+  return isServiceAction(action) ? 'preview' : 'request'
 }
 
 // The answer must not reveal whether an object exists in another tenant.

@@ -15,7 +15,7 @@ const activity = z
           joined: z.int().meta({ description: 'People who became members and still are' }),
           sign_ins: z.int(),
           failed_sign_ins: z.int(),
-          denials: z.int().meta({ description: 'Decisions that were denials' }),
+          denials: z.int().meta({ description: 'Requests that were denied; questions do not count' }),
         }),
       )
       .meta({ description: 'The last seven days of the time zone of the tenant, the oldest first' }),

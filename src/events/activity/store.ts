@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { kindOfRow } from '../../platform/db/decision-kind.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { sql } from '../../platform/db/transaction.ts'
 import { earliestId } from '../../platform/outbox/time-ordered-id.ts'
@@ -41,7 +42,7 @@ export function countActivity(
        order by id desc limit ${limit})
       union all
       (select 'denial', at from decisions
-       where tenant_id = ${tenantId} and effect = 'deny' and at >= ${since}
+       where tenant_id = ${tenantId} and effect = 'deny' and at >= ${since} and ${kindOfRow} = 'request'
        order by at desc limit ${limit})),
     counted as (
       select (at at time zone zone.name)::date as day, kind, count(*) as n from rows, zone group by 1, 2)

@@ -13,9 +13,10 @@ export interface Column extends Revealing {
   field: string
 }
 
-/** A filter: the form of its value in a query string, and its SQL condition. Links to other pages repeat the value. */
+/** A filter: the form of its value in a query string, the `usual` one if none is given, and its SQL condition. */
 export interface Filter extends Revealing {
   schema: z.ZodType<string | boolean, unknown>
+  usual?: string
   where(value: string | boolean, scope: ListScope): FragmentSqlToken
   /** For a condition that joins: the same row by row, for rows that are read in the order of the list. */
   whereInOrder?(value: string | boolean, scope: ListScope): FragmentSqlToken
@@ -152,9 +153,9 @@ function conditionsOf(
   inOrder = false,
 ): FragmentSqlToken[] {
   const asked = Object.entries(filters)
-    .filter(([name]) => query[name] !== undefined)
+    .filter(([name, { usual }]) => (query[name] ?? usual) !== undefined)
     .map(([name, filter]) => {
-      const value = query[name] as string | boolean
+      const value = (query[name] ?? filter.usual) as string | boolean
       return (inOrder && filter.whereInOrder?.(value, scope)) || filter.where(value, scope)
     })
   return search && typeof query.search === 'string' ? [...asked, beginsWith(search, query.search)] : asked

@@ -142,16 +142,18 @@ export const shownResource = (request: RequestContext, row: unknown): Resource =
 export async function logDecision(deps: PathDeps, request: RequestContext): Promise<void> {
   const { decided, route, caller, isLogged } = request
   if (!decided || isLogged) return
-  const always =
-    decided.decision.effect !== 'allow' || (route.method !== 'GET' && !questions.has(route.action))
-  await deps.decisionLog.record({ id: caller.decisionId, ...decided, always })
+  const isRefused = decided.decision.effect !== 'allow'
+  const whenAllowed = questions.has(route.action) ? 'never' : route.method === 'GET' ? 'sampled' : 'always'
+  const keep = isRefused ? 'always' : whenAllowed
+  await deps.decisionLog.record({ id: caller.decisionId, ...decided, kind: 'request', keep })
 }
 
 /** Logs the decision that permits a change in the change's transaction; false if it has to be logged afterwards. */
 export function logWithChange(tx: Tx, deps: PathDeps, { decided, caller }: RequestContext): boolean {
   if (!decided) return false
-  return deps.decisionLog.recordIn(tx, { id: caller.decisionId, ...decided, always: true }) !== null
+  const record = { id: caller.decisionId, ...decided, kind: 'request', keep: 'always' } as const
+  return deps.decisionLog.recordIn(tx, record) !== null
 }
 
-// These actions change nothing, although their method is POST.
+// These actions do nothing but ask: what was asked is in the log, or nothing is.
 const questions: ReadonlySet<ActionName> = new Set(['access:evaluate', 'policy:test'])

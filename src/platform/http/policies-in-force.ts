@@ -1,6 +1,7 @@
 import type { Slice } from '../../policy-engine/compile/compiled-policy.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
+import type { DecisionKind } from '../db/decision-kind.ts'
 import type { Read } from '../db/read.ts'
 import type { Tx } from '../db/transaction.ts'
 
@@ -43,8 +44,12 @@ export interface DecisionRecord {
   id: string
   query: AnyQuery
   decision: Decision
-  /** True for changes, denials and required approvals: all are logged up to the daily limit. Reads are sampled. */
-  always: boolean
+  kind: DecisionKind
+  /**
+   * `always`, up to the daily limit: changes, denials and required approvals. `sampled`: reads. `never`: what is permitted to
+   * ask, unless a policy in shadow mode would change that.
+   */
+  keep: 'always' | 'sampled' | 'never'
   /** For an application's query: action or resource type that nothing in the tenant names. */
   unknown?: UnknownWords
 }

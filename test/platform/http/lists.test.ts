@@ -251,6 +251,7 @@ const asking: Record<string, { action: string; fields: Record<string, string[]> 
   '/api/v1/decisions/': {
     action: 'decision:list',
     fields: {
+      kind: ['kind=question'],
       effect: ['effect=deny'],
       action: ['action=tenant:read'],
       'subject.id': ['subject_id=x'],

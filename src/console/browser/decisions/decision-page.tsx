@@ -16,6 +16,7 @@ import { packed } from '../playground/share.ts'
 import { EffectBadge } from '../policies/badges.tsx'
 import { documentOf, textOf } from '../policies/document.ts'
 import { useMay } from '../session/session.ts'
+import { OutcomeBadge } from './outcome-badge.tsx'
 import { texts } from './texts.ts'
 
 const { page: words } = texts
@@ -34,7 +35,7 @@ export function DecisionPage() {
 }
 
 function Explained({ decision }: { decision: ExplainedDecision }) {
-  const { action, effect, explanation, matched, shadow, obligations, at } = decision
+  const { action, kind, explanation, matched, shadow, obligations, at } = decision
   const traces = decision.trace as { policy_id: string; trace: TraceNode | null }[]
   const [summary, ...reasons] = explanation
   // The sentences about comparisons are shown as trees.
@@ -47,7 +48,8 @@ function Explained({ decision }: { decision: ExplainedDecision }) {
       width="text"
       about={
         <span className="line">
-          <EffectBadge effect={effect} words={texts.outcomes} />
+          <OutcomeBadge {...decision} />
+          {kind !== 'request' && <Badge>{texts.question}</Badge>}
           <Time at={at} />
         </span>
       }

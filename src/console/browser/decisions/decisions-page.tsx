@@ -8,8 +8,8 @@ import { OpenLink } from '../parts/links.tsx'
 import { ListPage } from '../parts/list.tsx'
 import { Time } from '../parts/time.tsx'
 import { choice } from '../parts/toolbar.tsx'
-import { EffectBadge } from '../policies/badges.tsx'
 import { useMay } from '../session/session.ts'
+import { OutcomeBadge } from './outcome-badge.tsx'
 import { texts } from './texts.ts'
 
 export function DecisionsPage() {
@@ -22,6 +22,7 @@ export function DecisionsPage() {
       empty={{ icon: 'question', ...texts.empty }}
       fields={[
         { name: 'action', label: texts.action },
+        choice('kind', texts.requests, texts.kinds),
         choice('effect', texts.anyOutcome, texts.outcomes),
         { name: 'resource_type', label: texts.resourceType, kind: 'text' },
         { name: 'from', label: texts.from, kind: 'day' },
@@ -40,7 +41,7 @@ export function DecisionsPage() {
 }
 
 function Row({ decision }: { decision: Decision }) {
-  const { id, action, resource, subject, effect, at } = decision
+  const { id, action, resource, subject, at } = decision
   return (
     <tr>
       <td>
@@ -57,7 +58,7 @@ function Row({ decision }: { decision: Decision }) {
         <bdi>{subject.email ?? subject.id}</bdi>
       </td>
       <td>
-        <EffectBadge effect={effect} words={texts.outcomes} />
+        <OutcomeBadge {...decision} />
       </td>
       <td className="muted">
         <Time at={at} />
