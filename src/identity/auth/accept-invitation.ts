@@ -53,7 +53,7 @@ export async function acceptInvitation(
 const accountExists = () =>
   unauthorized(
     'not_authenticated',
-    'This address has an account: log in to it, or first reset its password, then send the token of the link with your access token.',
+    'This address has an account: log in to it, then send the token of the link with your access token. If you do not know the password, reset it.',
   )
 
 const toJsonAccepted = (offer: Offer, member: MemberRow) => ({

@@ -4,7 +4,13 @@ import { recordChange } from '../../platform/audit/record-change.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { invalidState, notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { cancelPending, cancelPendingTo, findInvitation, type InvitationRow } from './store.ts'
+import {
+  cancelPending,
+  cancelPendingTo,
+  findInvitation,
+  type InvitationRow,
+  isMemberAddress,
+} from './store.ts'
 
 /** Cancels a pending invitation; a cancelled one stays cancelled. 409 `invalid_state` for any other status. */
 export async function cancelInvitation(
@@ -24,8 +30,12 @@ export async function cancelInvitation(
   return invitation
 }
 
-/** Cancels the pending invitation to an address, so that a removed member cannot rejoin with it. */
+/**
+ * Cancels the pending invitation to the address of a member, so that they cannot rejoin with it after they are removed. Not to
+ * an address that they did not prove: that invitation is for the reader of its mailbox.
+ */
 export async function cancelInvitationTo(tx: Tx, doer: AuditActor, email: string, at: number): Promise<void> {
+  if (!(await isMemberAddress(tx, doer.tenantId, email))) return
   const id = await cancelPendingTo(tx, doer.tenantId, email, at)
   if (id) await recordCancelled(tx, doer, id, at)
 }

@@ -1,4 +1,3 @@
-import { isProven } from '../../platform/db/proven-address.ts'
 import { listsOfValues } from '../../platform/db/rows.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 
@@ -18,7 +17,3 @@ export function addPersonMemberships(tx: Tx, tenantId: string, userIds: readonly
 export function deletePersonMembership(tx: Tx, tenantId: string, userId: string): void {
   tx.later(sql.unsafe`delete from person_memberships where tenant_id = ${tenantId} and user_id = ${userId}`)
 }
-
-/** Whether a person has this address, and proved it. */
-export const hasProved = (tx: Tx, userId: string, email: string): Promise<boolean> =>
-  tx.exists(sql.unsafe`select 1 from users u where u.id = ${userId} and u.email = ${email} and ${isProven}`)

@@ -7,7 +7,6 @@ import { assertAmong } from '../../platform/http/etag.ts'
 import { cancelInvitationTo } from '../invitations/cancel-invitation.ts'
 import { assertCanChange, assertOwnerRemains, type Changed } from './keep-owners.ts'
 import { auditedMember } from './member-schemas.ts'
-import { hasProved } from './person-store.ts'
 import { recordMemberChange } from './record-member-change.ts'
 import { deleteMember, type MemberRow } from './store.ts'
 
@@ -35,7 +34,7 @@ export async function endMembership(tx: Tx, doer: AuditActor, member: MemberRow,
   const { tenantId } = doer
   const { id, user_id, email, roles } = member
   // Before the membership goes: by it the tenant sees the person.
-  if (user_id !== null && (await hasProved(tx, user_id, email))) await cancelInvitationTo(tx, doer, email, at)
+  if (user_id !== null) await cancelInvitationTo(tx, doer, email, at)
   await deleteMember(tx, { tenantId, id, userId: user_id })
   if (roles.includes('owner')) await assertOwnerRemains(tx, tenantId)
   const changes = changesBetween(auditedMember(member), null)
