@@ -10,7 +10,7 @@ import { assertChannelOn, otpInvalid, readCode } from './channels.ts'
 import { matchingDevices, type TotpMatch } from './check-totp.ts'
 import { forgiveAttempt } from './code-store.ts'
 import { assertCanEnrol, enrolmentSeconds } from './enrolment.ts'
-import { notifyEnrolment } from './notify-enrolment.ts'
+import { countEnrolment, notifyEnrolment } from './notify-enrolment.ts'
 import { recordConfirmed } from './record-device.ts'
 import { confirmTotpDevice, findDevice, listTotpDevices } from './store.ts'
 import { countsFrom } from './young-factors.ts'
@@ -22,7 +22,7 @@ const alreadyConfirmed = () => invalidState('This device is confirmed already.',
  * Confirms the device being set up by its first code, once. This switches MFA on and raises this session to `aal2`,
  * unless the device is young. With a temporary token it completes the sign-in; only then the code's time step is used
  * up. 400 `otp_invalid`, 401 as for the set-up, 404 if no device is being set up, 409 if it is confirmed already, 429
- * `account_locked`.
+ * `account_locked` or `throttled`.
  */
 export async function confirmTotp(
   deps: Deps,
@@ -42,6 +42,7 @@ export async function confirmTotp(
   const asked = admitted.devices.filter((device) => device.id === deviceId)
   const [match] = matchingDevices(deps, { userId, code: digits, at }, asked)
   if (!match) throw otpInvalid('confirmed')
+  await countConfirmation(deps, caller, at)
   const outcome = await asSystem(deps.db, 'a right code may begin a session', (tx) =>
     confirm(deps, tx, caller, match, at),
   )
@@ -50,6 +51,17 @@ export async function confirmTotp(
   const device = await inTenant(deps.db, caller, (tx) => findDevice(tx, userId, deviceId))
   if (!device) throw notFound()
   return { confirmed: true as const, device, ...(grant && (await issueTokens(deps, grant, at))) }
+}
+
+/** If there were too many, the code was right all the same: what it counted as an attempt is taken back. */
+async function countConfirmation(deps: Deps, caller: Caller, at: number): Promise<void> {
+  try {
+    await countEnrolment(deps, caller, at)
+  } catch (error) {
+    const { userId } = caller
+    await asSystem(deps.db, 'a right code may begin a session', (tx) => forgiveAttempt(tx, { userId, at }))
+    throw error
+  }
 }
 
 async function confirm(deps: Deps, tx: Tx, caller: Caller, match: TotpMatch, at: number) {

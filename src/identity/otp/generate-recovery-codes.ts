@@ -10,19 +10,20 @@ import { assertChannelOn } from './channels.ts'
 import { putRecoverySet, replaceRecoveryCodes } from './code-store.ts'
 import { makeRecoveryCode, recoveryCodeHashes } from './codes.ts'
 import { assertCanEnrol } from './enrolment.ts'
-import { notifyEnrolment } from './notify-enrolment.ts'
+import { countEnrolment, notifyEnrolment } from './notify-enrolment.ts'
 import { countsFrom } from './young-factors.ts'
 
 /**
  * Makes a new set of recovery codes and deletes the old set; of parallel calls only one set remains. Returns the codes,
  * which are never shown again. 401 unless the caller authenticated recently ({@link assertCanEnrol}), 403
- * `channel_disabled`.
+ * `channel_disabled`, 429 `throttled`.
  */
 export async function generateRecoveryCodes(deps: Deps, caller: Caller, currentPassword: string | undefined) {
   const { db, config, sealer, clock } = deps
   assertChannelOn(config, 'static')
   const at = clock()
   await assertCanEnrol(deps, caller, { now: at, currentPassword })
+  await countEnrolment(deps, caller, at)
   const { userId, sessionId: signInId, tokenTenantId: tenantId, requestInfo } = caller
   const { requestId } = requestInfo
   const codes = Array.from({ length: config.OTP_STATIC_TOKEN_COUNT }, makeRecoveryCode)

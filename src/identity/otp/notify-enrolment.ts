@@ -1,9 +1,21 @@
 import type { Deps } from '../../deps.ts'
-import type { Tx } from '../../platform/db/transaction.ts'
+import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { makeLink } from '../../platform/links/one-time-link.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
+import { mailUses } from '../rate-limits/limits.ts'
 import { findMailbox } from '../users/address-store.ts'
+import { provesEnrolment } from './young-factors.ts'
+
+/**
+ * Counts the mail about a factor that the caller is about to enrol, at the mailbox that gets it. 429 `throttled`: a mail with a
+ * link that removes the factor is never left out, so the factor is refused instead.
+ */
+export async function countEnrolment(deps: Deps, caller: Caller, at: number): Promise<void> {
+  if (provesEnrolment(caller, at)) return
+  const { address, proven } = await inTenant(deps.db, caller, (tx) => findMailbox(tx, caller.userId, at))
+  if (proven) await deps.limiters.take(mailUses('factor', address))
+}
 
 interface Enrolled {
   type: 'passkey' | 'totp' | 'static'
@@ -27,10 +39,15 @@ export async function notifyEnrolment(
   const { userId, tokenTenantId: tenantId, requestInfo, auth } = caller
   const { address: email, proven } = await findMailbox(tx, userId, at)
   if (!proven) return
+  const added = { device, firstName: auth.user.firstName }
+  const mail = { tenantId, to: email, requestId: requestInfo.requestId, at }
+  if (countsFrom === null)
+    return void (await sendMail(tx, deps.sealer, {
+      ...mail,
+      template: 'second_factor_added',
+      variables: added,
+    }))
   const link = { purpose: 'factor_undo', userId, tenantId, email, targetId, at } as const
-  const undo =
-    countsFrom === null ? undefined : await makeLink(tx, deps, { ...link, lifeMs: countsFrom - at })
-  const variables = { device, firstName: auth.user.firstName, ...(undo && { undo }) }
-  const mail = { tenantId, to: email, template: 'second_factor_added', variables } as const
-  await sendMail(tx, deps.sealer, { ...mail, requestId: requestInfo.requestId, at })
+  const undo = await makeLink(tx, deps, { ...link, lifeMs: countsFrom - at })
+  await sendMail(tx, deps.sealer, { ...mail, template: 'young_factor_added', variables: { ...added, undo } })
 }

@@ -15,8 +15,14 @@ import { recordRemoved } from './record-device.ts'
 const dayMs = 86_400_000
 
 /**
- * When a factor that the caller enrols at `at` begins to count, in ms since 1970; null for at once. A caller with a
+ * Whether a factor that the caller enrols at `at` (ms since 1970) is proved by more than the password. A caller with a
  * temporary token can enrol only if they have no other channel.
+ */
+export const provesEnrolment = (caller: Caller, at: number): boolean =>
+  caller.token === 'otp_pending' || hasFreshSecondFactor(caller, at)
+
+/**
+ * When a factor that the caller enrols at `at` begins to count, in ms since 1970; null for at once.
  */
 export async function countsFrom(
   { config }: Pick<Deps, 'config'>,
@@ -24,7 +30,7 @@ export async function countsFrom(
   caller: Caller,
   at: number,
 ): Promise<number | null> {
-  if (caller.token === 'otp_pending' || hasFreshSecondFactor(caller, at)) return null
+  if (provesEnrolment(caller, at)) return null
   if (!channelsOn(config).includes('email')) return null
   return (await couldMail(tx, { userId: caller.userId, since: at - dayMs, at })) ? at + dayMs : null
 }

@@ -6,7 +6,7 @@ import { inTenant } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { assertCanEnrol } from '../otp/enrolment.ts'
-import { notifyEnrolment } from '../otp/notify-enrolment.ts'
+import { countEnrolment, notifyEnrolment } from '../otp/notify-enrolment.ts'
 import { countsFrom } from '../otp/young-factors.ts'
 import { holdSignIn } from '../sessions/store.ts'
 import { assertRoomForPasskey } from './begin-registration.ts'
@@ -23,7 +23,7 @@ interface Registration {
 /**
  * Registers a passkey that answers a challenge of this session, once, and tells its person. This switches MFA on. The
  * session stays as it is: an attestation of the form `none` is signed by no key, so it proves nothing. 400
- * `passkey_invalid`, 401 if MFA is on and no second factor was shown recently, 409 `limit_reached`.
+ * `passkey_invalid`, 401 if MFA is on and no second factor was shown recently, 409 `limit_reached`, 429 `throttled`.
  */
 export async function registerPasskey(
   deps: Deps,
@@ -42,6 +42,7 @@ export async function registerPasskey(
   if (!spent) throw passkeyInvalid()
   const made = await verifyNewCredential(deps, { requestInfo, credential, challenge })
   if (!made) throw passkeyInvalid()
+  await countEnrolment(deps, caller, at)
   const { transports } = credential.response
   const id = timeOrderedId(at)
   const registered = await inTenant(deps.db, caller, async (tx) => {

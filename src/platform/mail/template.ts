@@ -6,6 +6,7 @@ export const mailPurposes = [
   'reset',
   'magic-link',
   'code',
+  'factor',
   'verification',
   'address-change',
   'invitation',

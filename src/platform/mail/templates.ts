@@ -15,6 +15,26 @@ const factorNames = {
   static: 'A set of recovery codes',
 }
 
+type Paragraphs = Parameters<typeof letter>[1]
+
+const factorAdded = (
+  { device, firstName }: { device: keyof typeof factorNames; firstName: string },
+  ifNotYou: Paragraphs,
+) =>
+  letter('A second factor was added to your account', [
+    hello(firstName),
+    `${factorNames[device]} can now be used to sign in to your account.`,
+    ...ifNotYou,
+  ])
+
+const factorIsYours: Paragraphs = ['If it was not you, change your password and remove it.']
+
+const undoFactor = (link: string): Paragraphs => [
+  'It was added with your password only, so it does not count as a second factor for 24 hours. If it was not you, open this link within that time to remove it. That also ends all sessions:',
+  { link },
+  'Then reset your password, because someone else knows it. Later, reset it first, and then remove the factor in your account.',
+]
+
 const origin = z.object({ how: z.enum(['made', 'changed']), at: z.number() })
 
 const originOf = ({ how, at }: z.output<typeof origin>) =>
@@ -97,20 +117,15 @@ export const templates = {
         'If you did not ask for it, someone may know your password. Change it.',
       ]),
   ),
+  // A mail queued by the release before can have `undo`: now this is `young_factor_added`.
   second_factor_added: notice(
     { device: factor, firstName: name, undo: z.url().optional() },
-    ({ device, firstName, undo }) =>
-      letter('A second factor was added to your account', [
-        hello(firstName),
-        `${factorNames[device]} can now be used to sign in to your account.`,
-        ...(undo
-          ? [
-              'It was added with your password only, so it does not count as a second factor for 24 hours. If it was not you, open this link within that time to remove it. That also ends all sessions:',
-              { link: undo },
-              'Then reset your password, because someone else knows it. Later, reset it first, and then remove the factor in your account.',
-            ]
-          : ['If it was not you, change your password and remove it.']),
-      ]),
+    ({ undo, ...added }) => factorAdded(added, undo ? undoFactor(undo) : factorIsYours),
+  ),
+  young_factor_added: template(
+    ['factor'],
+    { device: factor, firstName: name, undo: z.url() },
+    ({ undo, ...added }) => factorAdded(added, undoFactor(undo)),
   ),
   second_factors_locked: notice({ minutes: z.int() }, ({ minutes }) =>
     letter('Your second factors are paused', [

@@ -118,4 +118,13 @@ t.test('one account', async (t) => {
     repeat(8, (n) => proven.patch(`/api/v1/auth/passkeys/${passkey.id}/`, { name: `Name ${n}` })),
   )
   t.same(renames, { passkey_renamed: 8 }, 'of which the worker sends five and one more: identity/notices')
+
+  const settled = await person()
+  await look(
+    service,
+    'update users set email_verified_at = date_joined - interval $$2 days$$, date_joined = date_joined - interval $$2 days$$ where id = $1',
+    [settled.id],
+  )
+  const sets = await causedBy(() => repeat(12, () => settled.post('/api/v1/auth/otp/static/generate/')))
+  t.same(sets, { young_factor_added: 10 })
 })
