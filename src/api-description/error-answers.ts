@@ -11,6 +11,7 @@ import {
 } from '../platform/errors.ts'
 import { preconditionFailed } from '../platform/http/etag.ts'
 import { problemBody } from '../platform/http/problem.ts'
+import { refusesUnknownParameters } from '../platform/http/read-query.ts'
 import { isRepeatable } from '../platform/http/repeatable-call.ts'
 import type { Route } from '../platform/http/route.ts'
 import { timestamp } from '../platform/http/schemas.ts'
@@ -24,6 +25,20 @@ export const openRequestSchema = z.object({
   expires_at: timestamp,
 })
 
+const fieldError = z.looseObject({
+  field: z.string(),
+  code: z.string(),
+  detail: z.string(),
+  pointer: z.string().optional().meta({ description: 'JSON Pointer (RFC 6901) in the body' }),
+  line: z.int().optional().meta({ description: 'In the body; for a fault in a module, in its Rego' }),
+  column: z.int().optional(),
+  meant: z
+    .string()
+    .nullable()
+    .optional()
+    .meta({ description: 'For `unknown_member`, `unknown_field` and `unknown_parameter`: the nearest name' }),
+})
+
 const problem = z
   .looseObject({
     type: z.string().meta({ description: '`urn:bailiwick:error:` and the code' }),
@@ -32,7 +47,10 @@ const problem = z
     detail: z.string().meta({ description: 'A sentence for people' }),
     code: z.string().meta({ description: 'For programs; stable' }),
     instance: z.string().meta({ description: 'Id of the request, as in `X-Request-Id`' }),
-    errors: z.array(z.looseObject({ field: z.string(), code: z.string(), detail: z.string() })).optional(),
+    errors: z.array(fieldError).optional(),
+    known: z.array(z.string()).optional().meta({
+      description: 'For `unknown_parameter`: the parameters that the address has',
+    }),
     decision_id: z.string().optional().meta({ description: 'The decision, when a policy decided' }),
     reasons: z
       .array(z.looseObject({ code: z.string(), layer: z.string(), message: z.string() }))
@@ -144,7 +162,7 @@ const answers: Record<number, ZodOpenApiResponseObject> = {
 export function errorAnswersOf(route: Route): Record<string, ZodOpenApiResponseObject> {
   const statuses = new Set([500, 503, ...(route.refusals ?? [])])
   if (route.body) for (const status of [400, 413, 415]) statuses.add(status)
-  if (route.query || isGated(route)) statuses.add(400)
+  if (route.query || isGated(route) || refusesUnknownParameters(route)) statuses.add(400)
   if (route.query || route.path.includes(':')) statuses.add(414)
   if (route.versioned && route.method !== 'GET') statuses.add(412)
   if (isRepeatable(route)) for (const status of [400, 409, 422]) statuses.add(status)

@@ -12,7 +12,7 @@ export type ResourceSearch = { subject: { type: string; id: string; properties?:
 
 export type ActionSearch = { subject: { type: string; id: string; properties?: Record<string, unknown> }; resource: { type: string; id: string; properties?: Record<string, unknown> }; context?: Record<string, unknown>; page?: { token?: string; limit?: number } }
 
-export type Problem = { type: string; title: string; status: number; detail: string; code: string; instance: string; errors?: ({ field: string; code: string; detail: string } & Record<string, unknown>)[]; decision_id?: string; reasons?: ({ code: string; layer: string; message: string } & Record<string, unknown>)[]; oldest?: number; approval_request?: { id: string; status: "pending" | "approved"; url: string; expires_at: string } } & Record<string, unknown>
+export type Problem = { type: string; title: string; status: number; detail: string; code: string; instance: string; errors?: ({ field: string; code: string; detail: string; pointer?: string; line?: number; column?: number; meant?: string | null } & Record<string, unknown>)[]; known?: (string)[]; decision_id?: string; reasons?: ({ code: string; layer: string; message: string } & Record<string, unknown>)[]; oldest?: number; approval_request?: { id: string; status: "pending" | "approved"; url: string; expires_at: string } } & Record<string, unknown>
 
 export type TokenPair = { access: string; refresh: string }
 

@@ -3,6 +3,13 @@ export interface FieldError {
   field: string
   code: string
   detail: string
+  /** JSON Pointer (RFC 6901) in the body. */
+  pointer?: string
+  /** Of an unknown name: the known one that was probably meant. */
+  meant?: string | null
+  /** In the body; both begin at 1. */
+  line?: number
+  column?: number
 }
 
 interface Extra {

@@ -227,7 +227,7 @@ t.test('of many faults the first ones are reported', async (t) => {
   const few = await owner.post('/api/v1/policies/', policy)
   t.match(few, { status: 422, body: { code: 'policy_invalid' } })
   t.same([few.body.errors.length, few.body.errors[49].pointer], [50, '/subjects/roles/49'])
-  const long = await owner.post('/api/v1/policies/', { ...policy, pad: 'x'.repeat(500_000) })
+  const long = await owner.post('/api/v1/policies/', { ...policy, checksum: 'x'.repeat(500_000) })
   t.equal(long.status, 422)
   t.equal(long.body.errors.length, 9, 'fewer in a long text')
 })

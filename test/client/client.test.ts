@@ -221,7 +221,7 @@ t.test(
       resource_types: ['note'],
       obligations: [{ type: 'watermark', properties: {} }],
     } as const
-    await mine.call('POST /policies/', { body: { ...policy, rules: {} } as never })
+    await mine.call('POST /policies/', { body: policy as never })
     t.equal(await mine.authorize(question), false)
     t.equal(await mine.authorize(question, { obligations: ['watermark'] }), true)
   },

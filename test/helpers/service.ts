@@ -20,7 +20,7 @@ import { type DatabaseUrls, disposableDatabase, distributed, preparedStatements 
 import { ask } from './http-client.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: tests check the content of answers
-type Json = any
+export type Json = any
 
 /** An answer: its status, headers, and body as JSON (null when there is none). */
 export interface Answer {
@@ -243,6 +243,9 @@ export async function startService(
     },
   }
 }
+
+/** What a person logs in with. */
+export const loginOf = ({ email, password }: { email: string; password: string }) => ({ email, password })
 
 /** The payload of a JWT, not verified. */
 export const claimsOf = (token: string): Json =>

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { FieldError } from '../../platform/errors.ts'
-import { fieldErrors } from '../../platform/http/receive.ts'
+import { fieldErrors } from '../../platform/http/field-errors.ts'
 import { anyObject } from '../../platform/http/schemas.ts'
 import { bytesOf, checkBytes, type Question, questionSchema } from './question.ts'
 
@@ -80,13 +80,14 @@ type Defaults = Pick<Batch, 'subject' | 'action' | 'resource' | 'context'>
 function itemOf(item: unknown, defaults: Defaults): Item {
   if (!isObject(item))
     return { faults: [{ field: '', code: 'invalid_type', detail: 'Give each question as an object.' }] }
-  const parsed = questionSchema.safeParse({
+  const asked = {
     subject: typed(item.subject, defaults.subject),
     action: item.action === undefined ? defaults.action : item.action,
     resource: typed(item.resource, defaults.resource),
     context: item.context === undefined ? defaults.context : item.context,
-  })
-  return parsed.success ? { question: parsed.data } : { faults: fieldErrors(parsed.error) }
+  }
+  const { success, data, error } = questionSchema.safeParse(asked)
+  return success ? { question: data } : { faults: fieldErrors(error, asked) }
 }
 
 /**

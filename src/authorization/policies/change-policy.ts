@@ -7,10 +7,10 @@ import { assertAmong } from '../../platform/http/etag.ts'
 import type { Target } from '../../platform/http/route.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { type Compiled, checksumOf } from './compile-body.ts'
-import { draftOf, kindOf, type NewPolicyBody, type PolicyChange } from './policy-body.ts'
+import { draftOf, type NewPolicyBody, type PolicyChange } from './policy-body.ts'
 import type { PolicySchema } from './policy-schema.ts'
 import { findTarget, type PolicyTarget } from './read-policy.ts'
-import { findVersion, type PolicyRow } from './store.ts'
+import { findVersion, kindOf, type PolicyRow } from './store.ts'
 import { type Plan, planOf } from './write-policy.ts'
 
 /** Plans a new policy. It applies from the first request after it is written. Throws 422 `policy_invalid`. */

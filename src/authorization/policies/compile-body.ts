@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '../../platform/crypto/canonical-json.ts'
-import { ApiError, invalidField } from '../../platform/errors.ts'
+import { invalidField } from '../../platform/errors.ts'
+import { policyInvalid } from '../../platform/http/policy-invalid.ts'
 import { compilePolicy } from '../../policy-engine/compile/compile-policy.ts'
 import type { CompiledPolicy } from '../../policy-engine/compile/compiled-policy.ts'
-import type { Fault, Warning } from '../../policy-engine/compile/policy-document.ts'
-import { locate } from './locate.ts'
+import type { Warning } from '../../policy-engine/compile/policy-document.ts'
 import type { StoredModule } from './module-store.ts'
 import type { Draft } from './policy-body.ts'
 import { type PolicySchema, roleFinder } from './policy-schema.ts'
@@ -65,24 +65,6 @@ export function compileBody(
     ...(module && { module: document.module }),
   }
   return { fields, rules, compiled, warnings, module, checksum: checksumOf({ ...fields, ...rules }) }
-}
-
-// Each position is looked for in the whole text.
-const maxLocated = 50
-const maxSearched = 5_000_000
-
-/** 422 with the position of each fault in the text of the request: of the first 50 faults, and of fewer in a long text. */
-export function policyInvalid(faults: readonly Fault[], text: string, at = ''): ApiError {
-  const many = Math.max(1, Math.min(maxLocated, Math.floor(maxSearched / text.length)))
-  const errors = faults.slice(0, many).map(({ pointer, code, detail }) => ({
-    field: `${at}${pointer}`.slice(1).replaceAll('/', '.'),
-    pointer: `${at}${pointer}`,
-    ...locate(text, `${at}${pointer}`),
-    code,
-    detail,
-  }))
-  const message = errors.map(({ detail }) => detail).join(' ')
-  return new ApiError(422, 'policy_invalid', message, { errors })
 }
 
 /** SHA-256 (hex) of the canonical JSON of a policy, independent of the order of members. */

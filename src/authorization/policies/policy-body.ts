@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { digestOf } from '../../platform/audit/append-audit.ts'
+import { written } from '../../platform/http/known-members.ts'
 import {
   actions as catalogue,
   isPolicyAction,
@@ -7,7 +8,9 @@ import {
 } from '../../policy-engine/catalogue/actions.ts'
 import { reservedName, reservedResources } from '../../policy-engine/catalogue/reserved-names.ts'
 import { policyEffects } from '../../policy-engine/compile/policy-document.ts'
+import { writtenParts } from '../../policy-engine/compile/written-parts.ts'
 import { permissionForm } from '../../tenancy/roles/permissions.ts'
+import { policySchema, versionSchema } from './show-policy.ts'
 import type { PolicyRow, Rules } from './store.ts'
 
 const actionName = z
@@ -50,7 +53,11 @@ const moment = z.iso
   .nullable()
   .meta({ override: { type: ['string', 'null'], format: 'date-time' } })
 
-const rules = z.unknown().meta({ description: 'See Policy; 422 policy_invalid says what is wrong and where' })
+/** A part that is validated when the policy is compiled. */
+const part = (name: keyof typeof writtenParts, about: { description: string; example?: unknown }) =>
+  written(z.unknown().meta(about), { as: writtenParts[name] }).optional()
+
+const rules = { description: 'See Policy; 422 policy_invalid says what is wrong and where' }
 
 const fields = {
   name: z
@@ -92,10 +99,10 @@ const moduleExample =
   'package policy\n\ndeny contains "Too heavy for the night." if {\n\tinput.environment.hour >= 22\n\tinput.resource.tonnage > 5000\n}\n'
 
 const rulesFields = {
-  subjects: rules.optional(),
-  conditions: z.unknown().optional().meta({ description: conditionsForm, example: conditionsExample }),
-  approval: rules.optional(),
-  obligations: rules.optional(),
+  subjects: part('subjects', rules),
+  conditions: part('conditions', { description: conditionsForm, example: conditionsExample }),
+  approval: part('approval', rules),
+  obligations: part('obligations', rules),
   module: z
     .string('Give the module as text.')
     .nullish()
@@ -109,34 +116,43 @@ export const changeReason = z
   .default('')
   .meta({ description: 'The reason for the change; stored with the version' })
 
+/** A member that no policy has would make it apply to more than its author means. Copies of answers are taken. */
+const document = { refuses: 'policy_invalid', shownAs: z.union([policySchema, versionSchema]) } as const
+
 /** A new policy. Plain fields are checked here (400), the rules when they are compiled (422). */
-export const newPolicy = z.object({
-  name: fields.name,
-  description: fields.description.default(''),
-  kind: fields.kind.default('json'),
-  effect: fields.effect,
-  actions: fields.actions,
-  resource_types: fields.resource_types.default([]),
-  mode: fields.mode.default('enforce'),
-  priority: fields.priority.default(0),
-  valid_from: fields.valid_from.default(null),
-  valid_until: fields.valid_until.default(null),
-  is_active: fields.is_active.default(true),
-  ...rulesFields,
-  change_reason: changeReason,
-})
+export const newPolicy = written(
+  z.object({
+    name: fields.name,
+    description: fields.description.default(''),
+    kind: fields.kind.default('json'),
+    effect: fields.effect,
+    actions: fields.actions,
+    resource_types: fields.resource_types.default([]),
+    mode: fields.mode.default('enforce'),
+    priority: fields.priority.default(0),
+    valid_from: fields.valid_from.default(null),
+    valid_until: fields.valid_until.default(null),
+    is_active: fields.is_active.default(true),
+    ...rulesFields,
+    change_reason: changeReason,
+  }),
+  document,
+)
 
 /** A change; absent members keep their value. */
-export const policyChange = z.object({
-  ...(Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name, schema.optional()])) as {
-    [Name in keyof typeof fields]: z.ZodOptional<(typeof fields)[Name]>
+export const policyChange = written(
+  z.object({
+    ...(Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name, schema.optional()])) as {
+      [Name in keyof typeof fields]: z.ZodOptional<(typeof fields)[Name]>
+    }),
+    ...rulesFields,
+    change_reason: changeReason,
   }),
-  ...rulesFields,
-  change_reason: changeReason,
-})
+  document,
+)
 
 /** A whole policy that is not saved. */
-export const draftPolicy = newPolicy.omit({ change_reason: true })
+export const draftPolicy = written(newPolicy.omit({ change_reason: true }), document)
 
 export type NewPolicyBody = z.output<typeof newPolicy>
 export type PolicyChange = z.output<typeof policyChange>
@@ -167,7 +183,3 @@ export function auditedPolicy(row: PolicyRow): Record<string, unknown> {
   const draft = draftOf(row)
   return { ...draft, ...(draft.module !== undefined && { module: digestOf(draft.module) }) }
 }
-
-/** The kind of stored rules. */
-export const kindOf = ({ module }: Pick<Rules, 'module'>): 'json' | 'rego' =>
-  module === undefined ? 'json' : 'rego'

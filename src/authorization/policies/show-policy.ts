@@ -3,8 +3,7 @@ import { managedBy, rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import { nilUuid } from '../../platform/uuid.ts'
 import { warningCodes } from '../../policy-engine/compile/policy-document.ts'
 import { effectSchema, obligationSchema } from '../decisions/answer-schemas.ts'
-import { kindOf } from './policy-body.ts'
-import type { PolicyRow, Rules, Source, VersionRow } from './store.ts'
+import { kindOf, type PolicyRow, type Rules, type Source, type VersionRow } from './store.ts'
 import type { Written } from './write-policy.ts'
 
 const document = {

@@ -17,6 +17,10 @@ const numberRow = z.object({ version: z.number() })
 /** The rules of a policy as stored, with roles as ids. The other parts are plain fields. Only the kind rego has a module. */
 export type Rules = Pick<PolicyDocument, 'subjects' | 'conditions' | 'approval' | 'obligations' | 'module'>
 
+/** The kind of stored rules. */
+export const kindOf = ({ module }: Pick<Rules, 'module'>): 'json' | 'rego' =>
+  module === undefined ? 'json' : 'rego'
+
 const rules = z.custom<Rules>((value) => typeof value === 'object' && value !== null)
 
 const policyRow = z.object({

@@ -1,6 +1,7 @@
 import { type ZodType, z } from 'zod'
 import { ApiError, validationError } from '../../platform/errors.ts'
-import { fieldErrors } from '../../platform/http/receive.ts'
+import { fieldErrors } from '../../platform/http/field-errors.ts'
+import { written } from '../../platform/http/known-members.ts'
 import { bodyId } from '../../platform/http/schemas.ts'
 import { presentedPassword } from '../person.ts'
 import { codeTypes } from './channels.ts'
@@ -18,16 +19,19 @@ const failingClosed = <T extends ZodType>(
   schema: T,
   properties: Record<string, Property>,
 ) =>
-  z
-    .unknown()
-    .transform((value): z.output<T> => {
-      const read = schema.safeParse(value)
-      if (read.success) return read.data
-      const error = validationError(...fieldErrors(read.error))
-      const { status, code, message, errors } = error
-      throw new ApiError(status, code, message, { errors, members: { [field]: false } })
-    })
-    .meta({ override: { type: 'object', required: ['code'], properties } })
+  written(
+    z
+      .unknown()
+      .transform((value): z.output<T> => {
+        const read = schema.safeParse(value)
+        if (read.success) return read.data
+        const error = validationError(...fieldErrors(read.error, value))
+        const { status, code, message, errors } = error
+        throw new ApiError(status, code, message, { errors, members: { [field]: false } })
+      })
+      .meta({ override: { type: 'object', required: ['code'], properties } }),
+    { as: schema },
+  )
 
 const code = z.string('Give the code as text.')
 

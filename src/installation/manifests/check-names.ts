@@ -1,4 +1,5 @@
 import { wrongAllowedValue } from '../../authorization/attributes/define-attribute.ts'
+import { pointerTo } from '../../platform/http/locate.ts'
 import { serviceResources, systemRoles } from '../../policy-engine/catalogue/actions.ts'
 import { builtInAttributes } from '../../policy-engine/catalogue/built-in-attributes.ts'
 import { reservedName, reservedResources } from '../../policy-engine/catalogue/reserved-names.ts'
@@ -6,7 +7,7 @@ import { typeNames } from '../../tenancy/members/check-attributes.ts'
 import { roleNameKey } from '../../tenancy/roles/store.ts'
 import type { AppliedManifest } from './compile-manifest.ts'
 import type { Manifest } from './manifest-schema.ts'
-import { type ManifestFault, pointerTo } from './read-manifest.ts'
+import type { ManifestFault } from './read-manifest.ts'
 
 type Fault = Pick<ManifestFault, 'pointer' | 'code' | 'detail'>
 

@@ -1,4 +1,3 @@
-import { policyInvalid } from '../../authorization/policies/compile-body.ts'
 import {
   type CompilerSettings,
   compileModuleText,
@@ -7,6 +6,7 @@ import {
 } from '../../authorization/policies/compile-module-text.ts'
 import type { StoredModule } from '../../authorization/policies/module-store.ts'
 import { ApiError } from '../../platform/errors.ts'
+import { policyInvalid } from '../../platform/http/policy-invalid.ts'
 import type { Manifest } from './manifest-schema.ts'
 import { faultAt, type ManifestFault } from './read-manifest.ts'
 

@@ -1,6 +1,9 @@
 import type { z } from 'zod'
-import { locate } from '../../authorization/policies/locate.ts'
 import type { ReceiverRules } from '../../events/webhooks/public-address.ts'
+import { valueAt } from '../../platform/http/field-errors.ts'
+import { knownIn } from '../../platform/http/known-members.ts'
+import { locate, pointerTo } from '../../platform/http/locate.ts'
+import { unknownMember, unknownMembers } from '../../platform/http/unknown-members.ts'
 import { type Manifest, manifestSchema } from './manifest-schema.ts'
 
 /** A fault in a manifest; `pointer` is a JSON Pointer (RFC 6901). Lines and columns count from 1. */
@@ -45,27 +48,23 @@ export function readManifest(text: string, receivers: ReceiverRules): Manifest {
   }
   if (unstorable.test(JSON.stringify(value)))
     throw refuse('parse_error', 'Text must not contain NUL or lone surrogates.')
-  const { success, data, error } = manifestSchema(receivers).safeParse(value)
-  if (success) return data
-  throw new ManifestInvalid(error.issues.flatMap((issue) => faultsOf(text, issue, value)))
+  const schema = manifestSchema(receivers)
+  const unknown = unknownMembers(knownIn(schema), null, value)
+  const { success, data, error } = schema.safeParse(value)
+  if (success && unknown.length === 0) return data
+  const faults = (error?.issues ?? []).map((issue) => faultOf(issue, value))
+  throw new ManifestInvalid([...unknown.map(unknownMember), ...faults].map((fault) => faultAt(text, fault)))
 }
 
-function faultsOf(text: string, issue: z.core.$ZodIssue, root: unknown): ManifestFault[] {
-  const at = (path: readonly PropertyKey[], code: string, detail: string) =>
-    faultAt(text, { pointer: pointerTo(path), code, detail })
-  if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) =>
-      at([...issue.path, key], 'unknown', `A manifest has no member "${key}" here.`),
-    )
+type Fault = Pick<ManifestFault, 'pointer' | 'code' | 'detail'>
+
+function faultOf(issue: z.core.$ZodIssue, root: unknown): Fault {
+  const pointer = pointerTo(issue.path)
   if (issue.code === 'invalid_key')
-    return [at(issue.path, 'invalid', issue.issues[0]?.message ?? issue.message)]
-  const isMissing = issue.code === 'invalid_type' && valueAt(root, issue.path) === undefined
-  return [at(issue.path, isMissing ? 'required' : 'invalid', issue.message)]
+    return { pointer, code: 'invalid', detail: issue.issues[0]?.message ?? issue.message }
+  const isMissing = issue.path.length > 0 && valueAt(root, issue.path) === undefined
+  const name = String(issue.path.at(-1))
+  return isMissing
+    ? { pointer, code: 'required', detail: `${name} is missing. ${issue.message}` }
+    : { pointer, code: 'invalid', detail: issue.message }
 }
-
-const valueAt = (root: unknown, path: readonly PropertyKey[]): unknown =>
-  path.reduce((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], root)
-
-/** The JSON Pointer (RFC 6901) to a path. */
-export const pointerTo = (path: readonly PropertyKey[]): string =>
-  path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')

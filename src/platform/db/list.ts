@@ -84,8 +84,8 @@ export const listQuery = z.object({
     .refine((size) => size > 0, 'page_size must be at least 1.')
     .default(20)
     .meta({
-      description: 'Entries per page; more than 100 gives 100',
-      override: { type: 'integer', pattern: undefined, minimum: 1, maximum: 999_999, default: 20 },
+      description: 'Entries per page; a larger number counts as 100',
+      override: { type: 'integer', pattern: undefined, minimum: 1, maximum: 100, default: 20 },
     }),
   cursor: z
     .string()

@@ -1,14 +1,15 @@
 import type { Context } from 'koa'
-import type { ZodError, ZodType } from 'zod'
 import { actions } from '../../policy-engine/catalogue/actions.ts'
 import type { Versions } from '../db/version.ts'
-import { ApiError, type FieldError, invalidField, validationError } from '../errors.ts'
+import { ApiError, invalidField } from '../errors.ts'
 import { isUuid } from '../uuid.ts'
 import { preconditionFailed, readIfMatch } from './etag.ts'
 import { bodyReader, bodyText, smallBody } from './read-body.ts'
+import { queryReader } from './read-query.ts'
 import { idempotencyKey as readKey } from './repeatable-call.ts'
 import type { Input } from './request-context.ts'
 import type { Route } from './route.ts'
+import { bodyValidator } from './validate-body.ts'
 import { bearerToken } from './verify-token.ts'
 
 /** The validated input, or its first fault. */
@@ -21,16 +22,18 @@ const readBody = bodyReader(1024 * 1024)
 export function receiver(route: Route): (http: Context) => Promise<Received> {
   const isOpen = route.action === 'public' || route.anonymous
   const read = isOpen || route.path.includes('/auth/') ? readSmallBody : readBody
+  const validate = bodyValidator(route)
+  const readQuery = queryReader(route)
   return async (http): Promise<Received> => {
     try {
-      const body = route.method === 'GET' ? undefined : parsed(route.body, await read(http))
-      const query = route.query ? parsed(route.query, flatQuery(http)) : undefined
+      const text = () => bodyText(http)
+      const body = route.method === 'GET' ? undefined : validate(await read(http), text)
+      const query = readQuery(http)
       const ifMatch = precondition(http, route)
       const approvalId = namedApproval(http, route)
       const idempotencyKey = readKey(http, route)
       const respondAsync = prefersAsync(http)
       const { params } = http
-      const text = () => bodyText(http)
       const bearer = () => bearerToken(http)
       return {
         input: {
@@ -57,34 +60,6 @@ export function receiver(route: Route): (http: Context) => Promise<Received> {
 export function validInput(received: Received): Input {
   if ('fault' in received) throw received.fault
   return received.input
-}
-
-/** Validates a value. Throws 400 with its faults. */
-export function parsed(schema: ZodType | undefined, value: unknown): unknown {
-  if (!schema) return value
-  const result = schema.safeParse(value)
-  if (result.success) return result.data
-  throw validationError(...fieldErrors(result.error))
-}
-
-/** The faults of a schema, as the errors of a 400. */
-export const fieldErrors = (error: ZodError): FieldError[] =>
-  error.issues.map((issue) => ({
-    field: issue.path.join('.'),
-    code: issue.code === 'custom' || issue.code === 'invalid_key' ? 'invalid' : issue.code,
-    detail: issue.message,
-  }))
-
-/** Refuses a repeated parameter, because it is unclear which value counts. */
-function flatQuery(http: Context): Record<string, string> {
-  const flat: Record<string, string> = {}
-  for (const [name, value] of Object.entries(http.query)) {
-    if (Array.isArray(value)) throw invalidField(name, 'Give this parameter once.')
-    if (value?.includes('\0') || value?.isWellFormed() === false)
-      throw invalidField(name, 'Text must not contain NUL or lone surrogates.')
-    if (value !== undefined) flat[name] = value
-  }
-  return flat
 }
 
 const conditional = new Set(['PUT', 'PATCH', 'DELETE'])

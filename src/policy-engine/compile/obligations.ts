@@ -22,6 +22,15 @@ const ofTheService = {
 /** The types of obligation on actions of the service. */
 export const serviceObligations: ReadonlySet<string> = new Set(Object.keys(ofTheService))
 
+/** The members of obligations: those of the service have members of their own. */
+export const writtenObligations = z.array(
+  z.union([
+    z.object({ type: z.literal('mask_fields'), properties: ofTheService.mask_fields }),
+    z.object({ type: z.literal('step_up'), properties: ofTheService.step_up }),
+    obligationSchema,
+  ]),
+)
+
 const maxObligations = 16
 
 /** Checks the obligations of a policy on these actions; adds its faults to `faults`. */

@@ -68,6 +68,10 @@ export interface Fault {
   pointer: string
   code: FaultCode
   detail: string
+  /** of a fault in a module: its position there; both begin at 1 */
+  position?: { line: number; column: number }
+  /** of an unknown member: the one that was probably meant */
+  meant?: string | null
 }
 
 export type FaultCode =
@@ -81,6 +85,7 @@ export type FaultCode =
   | 'obligation_not_allowed'
   | 'too_large'
   | 'too_costly'
+  | 'unknown_member'
   | 'rego'
 
 /** A part of a policy that is stored as it is, and probably a mistake; `pointer` as in a {@link Fault}. */

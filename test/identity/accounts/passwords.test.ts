@@ -2,7 +2,7 @@ import pg from 'pg'
 import t from 'tap'
 import { proveAddress } from '../../helpers/prove-address.ts'
 import { deleteMemberships } from '../../helpers/query.ts'
-import { tokenIn } from '../../helpers/service.ts'
+import { loginOf, tokenIn } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
 
 const service = await sharedService(t)
@@ -32,8 +32,8 @@ t.test('a changed password works, the old one does not, and only this session st
     status: 401,
     body: { code: 'session_revoked' },
   })
-  t.match(await post('login', ada), { status: 401, body: { code: 'invalid_credentials' } })
-  t.equal((await post('login', { ...ada, password: change.new_password })).status, 200)
+  t.match(await post('login', loginOf(ada)), { status: 401, body: { code: 'invalid_credentials' } })
+  t.equal((await post('login', { ...loginOf(ada), password: change.new_password })).status, 200)
   t.match(await post('password/reset/confirm', { token: reset, password: 'yet another harbour' }), {
     status: 400,
     body: { code: 'token_invalid' },
@@ -61,7 +61,7 @@ t.test('a wrong current password, a weak new one and a missing field change noth
     status: 400,
     body: { current_password: [String] },
   })
-  t.equal((await post('login', ada)).status, 200)
+  t.equal((await post('login', loginOf(ada))).status, 200)
 })
 
 t.test('of two parallel changes one wins', async (t) => {
@@ -92,7 +92,7 @@ t.test('a reset sets the password once, ends every session, and verifies the add
   t.same(answers[won - 1]!.body, { message: 'Password changed' }, 'the reset logs no person in')
   t.match(await confirm('a new harbour'), { status: 400, body: { code: 'token_invalid' } })
   t.match(await ada.get('/api/v1/users/me/'), { status: 401, body: { code: 'session_revoked' } })
-  t.equal((await post('login', ada)).status, 401)
+  t.equal((await post('login', loginOf(ada))).status, 401)
   const again = await service.logIn({ ...ada, password: `a harbour number ${won}` })
   t.match((await again.get('/api/v1/users/me/')).body, { email_verified: true })
   const types = (await events(ada.id)).map((event) => event.type)

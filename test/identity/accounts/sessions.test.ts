@@ -1,7 +1,7 @@
 import pg from 'pg'
 import t from 'tap'
 import { deleteMemberships } from '../../helpers/query.ts'
-import { claimsOf } from '../../helpers/service.ts'
+import { claimsOf, loginOf } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
 
 const service = await sharedService(t, { workers: false })
@@ -16,7 +16,10 @@ t.test('a person sees their own sessions, oldest first, and which one is current
   const ada = await service.signUp()
   service.advance(1_000)
   const agent = { 'user-agent': 'Phone/1.0' }
-  const { body: pair } = await service.call('POST', '/api/v1/auth/login/', { body: ada, headers: agent })
+  const { body: pair } = await service.call('POST', '/api/v1/auth/login/', {
+    body: loginOf(ada),
+    headers: agent,
+  })
   const { status, body } = await ada.get(path)
   t.equal(status, 200)
   t.match(body, { count: 2, next: null, previous: null })
@@ -97,7 +100,7 @@ t.test('a deactivated person is refused at once, everywhere', async (t) => {
   t.match(await ada.patch('/api/v1/users/me/', { first_name: 'x' }), { status: 401 })
   t.match(await ada.post('/api/v1/auth/switch-tenant/', { tenant_id: ada.tenantId }), { status: 401 })
   t.match(await post('refresh', { refresh: ada.refresh }), { status: 401, body: { code: 'session_revoked' } })
-  t.match(await post('login', ada), { status: 401, body: { code: 'invalid_credentials' } })
+  t.match(await post('login', loginOf(ada)), { status: 401, body: { code: 'invalid_credentials' } })
   await change('update users set is_active = true where id = $1', ada.id)
 })
 
@@ -120,7 +123,7 @@ for (const [what, end] of [
       status: 403,
       body: { code: 'no_active_membership' },
     })
-    t.match(await post('login', { ...ada, tenant_id: ada.tenantId }), {
+    t.match(await post('login', { ...loginOf(ada), tenant_id: ada.tenantId }), {
       status: 403,
       body: { code: 'no_active_membership' },
     })

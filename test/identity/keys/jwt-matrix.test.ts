@@ -2,7 +2,7 @@ import { createLocalJWKSet, jwtVerify } from 'jose'
 import t from 'tap'
 import { loadKeyRing } from '../../../src/identity/keys/key-ring.ts'
 import { forgeTokens } from '../../adversary/forged-tokens.ts'
-import { claimsOf } from '../../helpers/service.ts'
+import { claimsOf, loginOf } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
 
 // Every forged or altered token gets 401, on routes with and without a tenant and on refresh.
@@ -97,7 +97,7 @@ t.test('the usual check of an application accepts only the access token', async 
   }
   const bob = await service.signUp()
   await bob.patch(`/api/v1/tenants/${bob.tenantId}/`, { settings: { require_mfa: true } })
-  const temporary = await service.call('POST', '/api/v1/auth/login/', { body: bob })
+  const temporary = await service.call('POST', '/api/v1/auth/login/', { body: loginOf(bob) })
   t.equal(await taken(ada.access), 'access')
   t.equal(await taken(ada.refresh), 'ERR_JWT_CLAIM_VALIDATION_FAILED')
   t.equal(await taken(temporary.body.temporary_token), 'ERR_JWT_CLAIM_VALIDATION_FAILED')
@@ -111,7 +111,7 @@ t.test('older refresh and temporary tokens with the audience of access tokens st
   t.equal(claimsOf(body.refresh).aud, ring.issuer, 'its successor has the new audience')
   t.equal(claimsOf(body.access).aud, ring.audience)
   await bob.patch(`/api/v1/tenants/${bob.tenantId}/`, { settings: { require_mfa: true } })
-  const login = await service.call('POST', '/api/v1/auth/login/', { body: bob })
+  const login = await service.call('POST', '/api/v1/auth/login/', { body: loginOf(bob) })
   const pending = claimsOf(login.body.temporary_token)
   t.equal(pending.aud, ring.issuer)
   const token = await ours({ ...pending, aud: ring.audience }, { typ: 'otp+jwt' })

@@ -91,7 +91,7 @@ t.test('an approval that the first call consumed need not be given again', async
     effect: 'require_approval',
     actions: ['department:create'],
     resource_types: ['department'],
-    rules: { approvers: { roles: ['owner'] } },
+    approval: { approver: { roles: ['owner'] } },
   }
   t.match(await boss.post('/api/v1/policies/', gate), { status: 201 })
   const [key, body] = [newKey(), { name: 'Dye works' }]

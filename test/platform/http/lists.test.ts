@@ -357,9 +357,8 @@ t.test('the document names the parameters of each list', async (t) => {
   const parameters = document.paths['/api/v1/users/'].get.parameters
   const named = (name: string) => parameters.find((each: { name: string }) => each.name === name)?.schema
   t.match(named('is_active'), { type: 'boolean' })
-  const { maximum } = named('page_size')
-  t.equal((await ada.get(`/api/v1/users/?page_size=${maximum}`)).status, 200)
-  t.equal((await ada.get(`/api/v1/users/?page_size=${maximum + 1}`)).status, 400)
+  t.match(named('page_size'), { minimum: 1, maximum: 100 })
+  t.equal((await ada.get('/api/v1/users/?page_size=101')).status, 200, 'lowered to 100')
   t.match(named('department_id'), { type: 'string', format: 'uuid' })
   t.match(named('created_at__gte'), { type: 'string', format: 'date-time' })
   t.same(named('ordering').enum, ['created_at', '-created_at', 'email', '-email'])

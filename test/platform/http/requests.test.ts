@@ -102,7 +102,7 @@ t.test('an error has the type problem+json, unless Accept names only plain JSON'
 })
 
 t.test('a repeated parameter is refused, and the error names it', async (t) => {
-  for (const name of ['cursor', 'page_size', 'constructor', 'toString', '__proto__', 'status', 'errors']) {
+  for (const name of ['cursor', 'page_size', 'constructor', 'toString', 'status', 'errors']) {
     const { status, body } = await ask({}, `/api/v1/users/?${name}=1&${name}=1`)
     t.match(
       { status, body },
@@ -118,7 +118,7 @@ t.test('a repeated parameter is refused, and the error names it', async (t) => {
   )
 })
 
-t.test('unusual queries are refused or ignored, and never cause a failure', async (t) => {
+t.test('unusual queries are refused, and never cause a failure', async (t) => {
   for (const query of [
     'cursor=%00',
     'cursor=%ED%A0%80',
@@ -128,12 +128,17 @@ t.test('unusual queries are refused or ignored, and never cause a failure', asyn
     'page_size=%00',
   ])
     t.equal((await ask({}, `/api/v1/users/?${query}`)).status, 400, query)
-  for (const query of ['', '?', '&&&', '=', '=1', 'unknown=1', 'page_size[]=1', '%00=1', 'a[__proto__][b]=1'])
-    t.equal((await ask({}, `/api/v1/users/?${query}`)).status, 200, query)
+  for (const query of ['=', '=1', 'unknown=1', 'page_size[]=1', '%00=1', 'a[__proto__][b]=1'])
+    t.match(
+      await ask({}, `/api/v1/users/?${query}`),
+      { status: 400, body: { code: 'unknown_parameter' } },
+      query,
+    )
+  for (const query of ['', '?', '&&&']) t.equal((await ask({}, `/api/v1/users/?${query}`)).status, 200, query)
 })
 
 t.test('an address can have 8192 characters', async (t) => {
-  const padded = (length: number) => `${me}?${'x'.repeat(length - me.length - 1)}`
+  const padded = (length: number) => `${me}?${'_'.repeat(length - me.length - 1)}`
   t.equal((await ask({}, padded(8_192))).status, 200)
   for (const length of [8_193, 12_000, 20_000, 60_000])
     t.match(await ask({}, padded(length)), { status: 414, body: { code: 'uri_too_long' } }, `${length}`)

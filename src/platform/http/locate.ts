@@ -72,3 +72,7 @@ function stringEnd(text: string, at: number): number {
   while (i < text.length && text[i] !== '"') i += text[i] === '\\' ? 2 : 1
   return i + 1
 }
+
+/** The JSON Pointer (RFC 6901) to a path. */
+export const pointerTo = (path: readonly PropertyKey[]): string =>
+  path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')

@@ -1,0 +1,23 @@
+import type { ZodError, ZodType } from 'zod'
+import { type FieldError, validationError } from '../errors.ts'
+
+/** Validates a value. Throws 400 with its faults. */
+export function parsed(schema: ZodType | undefined, value: unknown): unknown {
+  if (!schema) return value
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  throw validationError(...fieldErrors(result.error, value))
+}
+
+/** The faults that a schema finds in `value`, as the errors of a 400. A missing field is `required`, and its sentence says so. */
+export const fieldErrors = (error: ZodError, value: unknown): FieldError[] =>
+  error.issues.map(({ path, code, message }) => {
+    const field = path.join('.')
+    if (field !== '' && valueAt(value, path) === undefined)
+      return { field, code: 'required', detail: `${field} is missing. ${message}` }
+    return { field, code: code === 'custom' || code === 'invalid_key' ? 'invalid' : code, detail: message }
+  })
+
+/** The value at a path; undefined where there is none. */
+export const valueAt = (root: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce((value, key) => (value as Record<PropertyKey, unknown> | null | undefined)?.[key], root)
