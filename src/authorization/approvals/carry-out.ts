@@ -10,6 +10,7 @@ import {
   type StoredCall,
   type StoredDeps,
 } from '../../platform/http/stored-call.ts'
+import { DelayedError } from '../../platform/jobs/delayed-error.ts'
 import { nilUuid } from '../../platform/uuid.ts'
 import { notifyRequester } from './notify.ts'
 import { recordTransition } from './record-transition.ts'
@@ -36,7 +37,8 @@ export async function requesterOf(
 /**
  * Carries out the stored call of an approved request, as its requester. Does nothing for a request that is no longer
  * approved, so running it twice has one effect: the approval is consumed in the transaction of the effect. A refusal is
- * recorded with the request; any other error is thrown, to try again.
+ * recorded with the request, that of a limit only when the approval ends before the limit does: until then it throws
+ * `DelayedError`. Any other error is thrown, to try again.
  */
 export async function carryOut(
   deps: StoredDeps & ApprovalDeps,
@@ -58,6 +60,8 @@ export async function carryOut(
     await runStoredCall(deps, routeOf(routes, call), call, { tenantId, approvalId: id })
   } catch (error) {
     if (!isRefusal(error)) throw error
+    const waitMs = isLimit(error) ? 1_000 * Number(error.headers['Retry-After'] ?? 60) : 0
+    if (waitMs > 0 && deps.clock() + waitMs < request.expires_at) throw new DelayedError(waitMs)
     await recordFailure(deps, { ...approved, request, call, error })
   }
 }
@@ -70,7 +74,10 @@ function routeOf(routes: readonly Route[], call: StoredCall): Route {
 }
 
 const isRefusal = (error: unknown): error is ApiError =>
-  error instanceof ApiError && error.status < 500 && error.status !== 429
+  error instanceof ApiError && (error.status < 500 || isLimit(error))
+
+/** Whether a limit or a budget is used up, which is no fault of the service. */
+const isLimit = ({ status, code }: ApiError) => status === 429 || code === 'too_costly'
 
 interface Failure extends Approved {
   request: RequestRow

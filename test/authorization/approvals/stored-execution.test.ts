@@ -218,6 +218,38 @@ t.test(
   },
 )
 
+/** As if the changes of this day had used all that the tenant may add to its logs. */
+const useUp = ({ owner }: Office) =>
+  database.query('update log_counts set used = 256000000, most = null where tenant_id = $1', [owner.tenantId])
+
+t.test('a call beyond a limit waits for it, and fails if the approval ends before', async (t) => {
+  const [late, waiting] = [await openOffice(service), await openOffice(service)]
+  const first = await store(late, late.asker, newBody())
+  await approve(late.approver, first)
+  await useUp(late)
+  await work(late, first)
+  t.match(await outcome(late, first), {
+    status: 'executed',
+    execution: { status: 'failed', http_status: 429, problem: { code: 'quota_exceeded' } },
+  })
+  t.match((await service.mailTo(late.asker.email, 'failed')).text, /Nothing was changed/)
+
+  const day = 86_400_000
+  service.advance(day - (service.now() % day) - 60_000)
+  const people = { ...waiting, asker: await service.logIn(waiting.asker) }
+  people.owner = await service.logIn(waiting.owner)
+  people.approver = await service.logIn(waiting.approver)
+  for (const person of [people.asker, people.approver]) await person.switchTo(waiting.owner.tenantId)
+  const second = await store(people, people.asker, newBody())
+  await approve(people.approver, second)
+  await useUp(people)
+  await t.rejects(work(people, second), { name: 'DelayedError', ms: 60_000 })
+  t.match(await outcome(people, second), { status: 'approved', execution: { status: 'pending' } })
+  service.advance(60_000)
+  await work(people, second)
+  t.match(await outcome(people, second), { execution: { status: 'succeeded' } })
+})
+
 t.test('a call with a secret in its answer is not stored', async (t) => {
   const office = await openOffice(service, {}, { actions: ['webhook:create'] })
   const url = 'https://receiver.example/'
