@@ -70,9 +70,10 @@ export type WorkKind = keyof typeof workLimits
 export interface WorkBudget {
   /**
    * Does the work when it is its turn, and counts its time. Of those who wait, the person who took the least time in this
-   * window is next. Throws 503 `too_costly` for a budget that is used up, and `overloaded` when too much waits, or too long.
+   * window is next. Throws 503 `too_costly` for a budget that is used up, and `overloaded` when too much waits, or too long:
+   * without `waits`, if it is not its turn now.
    */
-  inTurn<T>(kind: WorkKind, by: WorkFor, work: () => Promise<T>): Promise<T>
+  inTurn<T>(kind: WorkKind, by: WorkFor, work: () => Promise<T>, options?: { waits: boolean }): Promise<T>
 }
 
 /** Makes a budget. `now` gives ms. */
@@ -86,7 +87,7 @@ export function createWorkBudget(
     kinds.set(kind, { used, turns: createWorkTurns(limit, used.ofPerson) })
   }
   return {
-    async inTurn(kind, by, work) {
+    async inTurn(kind, by, work, options) {
       const { used, turns } = kinds.get(kind)!
       const assertLeft = () => {
         const waitMs = by && used.msUntilLeft(by)
@@ -102,7 +103,7 @@ export function createWorkBudget(
           if (by) used.add(by, now() - begun)
         }
       }
-      return withoutSlot(() => turns(by, counted))
+      return withoutSlot(() => turns(by, counted, options))
     },
   }
 }

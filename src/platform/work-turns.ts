@@ -14,8 +14,8 @@ interface Waiting {
   end(error?: Error): void
 }
 
-/** Runs work in turns. Throws 503 `overloaded`. */
-export type WorkTurns = <T>(by: Who, work: () => Promise<T>) => Promise<T>
+/** Runs work in turns. Throws 503 `overloaded`, without `waits` also where it is not its turn now. */
+export type WorkTurns = <T>(by: Who, work: () => Promise<T>, options?: { waits: boolean }) => Promise<T>
 
 /**
  * Runs `atATime` pieces of work at a time, `ofOne` of them of the same person or tenant. Of those that wait, the next is of
@@ -52,9 +52,10 @@ export function createWorkTurns(limits: TurnLimits, usedBy: (userId: string) => 
       const timer = setTimeout(() => end(overloaded()), maxWaitMs)
       waiting.add(one)
     })
-  return async (by, work) => {
+  return async (by, work, { waits } = { waits: true }) => {
     if (canRun(by)) running.push(by)
-    else if (countOf(waiting, (one) => one.by?.userId === by?.userId) >= maxWaiting) throw overloaded()
+    else if (!waits || countOf(waiting, (one) => one.by?.userId === by?.userId) >= maxWaiting)
+      throw overloaded()
     else await wait(by)
     try {
       return await work()

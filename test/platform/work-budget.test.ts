@@ -90,6 +90,17 @@ t.test('a person with too much waiting work is refused, and others are not', asy
   await Promise.all([...many, few])
 })
 
+t.test('work that does not wait is refused when it is not its turn', async (t) => {
+  const { inTurn } = newBudget()
+  const release = Promise.withResolvers<void>()
+  const running = inTurn('modules', by('one'), () => release.promise)
+  const once = () => inTurn('modules', by('two'), taking(1), { waits: false })
+  await t.rejects(once(), { status: 503, code: 'overloaded' })
+  release.resolve()
+  await running
+  await once()
+})
+
 t.test('a person and a tenant have few pieces of work at a time', async (t) => {
   const { inTurn } = newBudget({ atATime: 3 })
   const release = Promise.withResolvers<void>()

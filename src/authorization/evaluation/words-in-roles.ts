@@ -24,7 +24,8 @@ const maxWordsOfTenant = 10_000
 
 /**
  * Reads each word once for a policy revision, which each change of a role changes: all permissions of the tenant are
- * looked at, which is costly work, and not for the connection that other tenants read on.
+ * looked at, which is costly work, and not for the connection that other tenants read on. No answer waits for a turn of that
+ * work: throws 503 then.
  */
 export function wordsInRoles({ db }: { db: Pick<Databases, 'api'> }): WordsInRoles {
   const kept = createLruCache<Known>(maxWords)
@@ -40,8 +41,11 @@ export function wordsInRoles({ db }: { db: Pick<Databases, 'api'> }): WordsInRol
     // An action and a type differ in their form.
     const asked = { actions: words.actions.filter(isNew), types: words.types.filter(isNew) }
     if (asked.actions.length + asked.types.length === 0) return known.named
-    const found = await workBudget.inTurn('reads', scope, () =>
-      readInTenant(db, scope, (read) => listWordsInRoles(read, tenantId, asked)),
+    const found = await workBudget.inTurn(
+      'reads',
+      scope,
+      () => readInTenant(db, scope, (read) => listWordsInRoles(read, tenantId, asked)),
+      { waits: false },
     )
     for (const word of [...asked.actions, ...asked.types]) known.asked.add(word)
     for (const name of namesIn(found)) known.named.add(name)

@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import type { Statement } from '../../../src/platform/db/flush.ts'
 import { flushes } from '../../../src/platform/db/pool.ts'
+import { workBudget } from '../../../src/platform/work-budget.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
 
 const service = await sharedService(t, { workers: false })
@@ -60,5 +63,13 @@ t.test(
       unknown_action: true,
       unknown_resource_type: true,
     })
+    const { promise: holding, resolve: release } = Promise.withResolvers<void>()
+    const other = { userId: randomUUID(), tenantId: ada.tenantId }
+    const held = workBudget.inTurn('reads', other, () => holding)
+    const asked = looks('ship:steer', 'ship')
+    await sleep(500)
+    release()
+    await held
+    t.equal(await asked, 0, 'it does not wait for its turn to look')
   },
 )
