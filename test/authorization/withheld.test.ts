@@ -1,5 +1,6 @@
 import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
+import { proveAddress } from '../helpers/prove-address.ts'
 import type { Client } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 
@@ -68,6 +69,33 @@ t.test('a test is made without the member and the resource that its reader canno
   t.match(body, { cases: [{ passed: true }], withheld: ['subject.clearance'] })
   t.same((await ask(auditor, 'subject.clearance', {})).withheld, [], 'the reader can read themselves')
 })
+
+t.test(
+  'a test does not tell a member and a resource that its reader cannot read from unknown ones',
+  async (t) => {
+    const { owner, auditor, member } = await furnished()
+    await proveAddress(service, member)
+    await hide(owner, 'member:list', leaf('resource.roles', 'contains', 'member'))
+    await hide(owner, 'registered_resource:list', leaf('resource.clearance', 'gte', 9))
+    const pairs = {
+      'subject.clearance': [
+        { subject: { id: member.email }, resource: { type: 'ship', id: '1' } },
+        { subject: { id: 'unknown@example.org' }, resource: { type: 'ship', id: '2' } },
+      ],
+      'resource.clearance': [
+        { resource: { type: 'ship', id: '1' } },
+        { resource: { type: 'ship', id: '2' } },
+      ],
+    }
+    for (const [attribute, [hidden, unknown]] of Object.entries(pairs)) {
+      const { duration_us: _, ...one } = await ask(auditor, attribute, hidden!)
+      const { duration_us: __, ...other } = await ask(auditor, attribute, unknown!)
+      t.same(other, one)
+      t.match(one, { trace: { withheld: true }, withheld: [attribute] })
+      t.match(await ask(owner, attribute, unknown!), { trace: { actual: null }, withheld: [] })
+    }
+  },
+)
 
 t.test('a preview decides only the decisions that its reader can read, as they can read them', async (t) => {
   const { owner, auditor, member } = await furnished()

@@ -1,6 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { readInTenant } from '../../platform/db/read.ts'
 import type { Caller } from '../../platform/http/caller.ts'
+import type { SubjectType } from '../../policy-engine/evaluate/query.ts'
 import { findAccount } from '../../tenancy/members/account-store.ts'
 import { memberResource } from '../../tenancy/members/member-schemas.ts'
 import { findMember } from '../../tenancy/members/store.ts'
@@ -13,7 +14,8 @@ import { findResource } from '../resources/store.ts'
 
 /**
  * A stored part of a question, or null if its asker could not read it by the route of its detail. Then it is left out of the
- * question: the outcome for it would reveal it, too.
+ * question: the outcome for it would reveal it, too. One that does not exist is answered like one that the asker could not
+ * read.
  */
 export interface Readable<Part> {
   part: Part | null
@@ -23,24 +25,26 @@ export interface Readable<Part> {
 
 type Access = Pick<Deps, 'db'>
 
-/** A member as the caller could read them. */
+/** A member of this type, null for an unknown one, as the caller could read them. */
 export async function readableMember(
   { db }: Access,
   caller: Caller,
+  type: SubjectType,
   known: KnownSubject | null,
 ): Promise<Readable<KnownSubject>> {
-  if (!known) return readable<KnownSubject>(null)
   const { tenantId } = caller
-  const { id } = known.membership
-  const masked = await readInTenant(db, caller, async (read) => {
-    if (known.type === 'service_account') {
+  const resource = await readInTenant(db, caller, async (read) => {
+    if (!known) return null
+    const { id } = known.membership
+    if (type === 'service_account') {
       const account = await findAccount(read, tenantId, id)
-      return account && caller.readerBy('service_account:read')(accountResource(account))
+      return account && accountResource(account)
     }
     const member = await findMember(read, tenantId, id)
-    return member && caller.readerBy('member:list')(memberResource(member))
+    return member && memberResource(member)
   })
-  return isWhole(masked) ? readable(known) : withheld((name) => name.startsWith('subject.'))
+  const reads = caller.readerBy(type === 'service_account' ? 'service_account:read' : 'member:list')
+  return isWhole(reads(resource)) ? readable(known) : withheld((name) => name.startsWith('subject.'))
 }
 
 /** The registered resource of these names as the caller could read it. */
@@ -56,9 +60,8 @@ export async function readableResource(
       findResource(read, tenantId, { resource_type: named.type, resource_id: named.id }),
     ]),
   )
-  const object = found.get(registeredKey(named))
-  if (!object || !row) return readable<RegisteredObject>(null)
-  const masked = caller.readerBy('registered_resource:list')(registrationResource(row))
+  const object = found.get(registeredKey(named)) ?? null
+  const masked = caller.readerBy('registered_resource:list')(row && registrationResource(row))
   return isWhole(masked)
     ? readable(object)
     : withheld((name) => name.startsWith('resource.') && !given.has(name))

@@ -7,7 +7,7 @@ import { type SystemRole, systemRoles } from '../../policy-engine/catalogue/acti
 import { listRolesNamed } from '../../tenancy/roles/store.ts'
 import { isMemberType } from '../evaluation/question.ts'
 import { findSubject, type KnownSubject } from '../evaluation/store.ts'
-import { type Readable, readableMember } from './readable-parts.ts'
+import { type Readable, readable, readableMember } from './readable-parts.ts'
 
 interface AskedSubject {
   type?: string
@@ -32,7 +32,10 @@ export async function subjectOf(
     known: id === null || !isMemberType(type) ? null : await findSubject(tx, tenantId, { type, id }),
     roles: subject?.roles ? await listRolesNamed(tx, tenantId, subject.roles) : null,
   }))
-  const { part, isWithheld } = await readableMember({ db }, caller, known)
+  const { part, isWithheld } =
+    id === null || !isMemberType(type)
+      ? readable<KnownSubject>(null)
+      : await readableMember({ db }, caller, type, known)
   if (!roles) return { part, isWithheld }
   if (roles.length < (subject?.roles?.length ?? 0))
     throw invalidField(`${at}subject.roles`, 'This tenant does not have all of these roles.', 'unknown')

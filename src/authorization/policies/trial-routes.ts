@@ -26,7 +26,7 @@ const testAnswer = z
     ),
     withheld: z.array(z.string()).meta({
       description:
-        'Attributes of the member and the registered resource that you cannot read (`member:list`, `registered_resource:list`): the test was made without them, and the trace says `withheld`',
+        'Attributes of the member and the registered resource that you cannot read (`member:list`, `registered_resource:list`), or that do not exist where some are hidden from you: the test was made without them, and the trace says `withheld`',
     }),
     duration_us: z.int(),
   })

@@ -88,9 +88,10 @@ export interface ApiKeys {
 
 /**
  * What an action, such as `member:list`, would show of an object: the paths of its masked fields, or null if it would show
- * nothing now.
+ * nothing now. Without an object (null): what it would show of every one, so null where it depends on the object. Answers
+ * about an object that does not exist and about a hidden one are the same then.
  */
-export type DetailReader = (resource: ResourceOf) => readonly string[] | null
+export type DetailReader = (resource: ResourceOf | null) => readonly string[] | null
 
 /** The authenticated caller of a request. It is also a valid scope of a transaction. */
 export interface Caller {

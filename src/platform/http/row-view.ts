@@ -113,5 +113,6 @@ export function detailReader(deps: PathDeps, request: RequestContext, action: Ac
     effect === 'allow' && !stepUpDue(obligations, session, request.now) ? maskedFields(obligations) : null
   const forAll = evaluate(deps, asked, 'route', collectionOf(asked.route, request.caller)).decision
   if (!forAll.provisional) return () => shownBy(forAll)
-  return (resource) => shownBy(evaluate(deps, asked, 'resource', resourceIn(asked, resource)).decision)
+  return (resource) =>
+    resource && shownBy(evaluate(deps, asked, 'resource', resourceIn(asked, resource)).decision)
 }
