@@ -562,10 +562,25 @@ t.test("a tenant's own policies cannot fill the budget of a managed denial", asy
     if (full) t.match(answer.body.errors, [{ code: 'too_large' }], `after ${index} policies`)
   }
   const ferries = { ferry: { description: 'A ferry.', actions: { board: 'Board it.' } } }
-  const closed = { name: 'Closed', effect: 'deny', actions: ['ferry:board'], conditions }
-  const policies = { closed }
-  const manifest = { application: 'ferries', name: 'Ferries', resource_types: ferries, policies }
-  const applied = await apply(written(JSON.stringify(manifest)))
-  t.notMatch(applied.out, /too_costly/)
+  const give = (policies: Json) => {
+    const manifest = { application: 'ferries', name: 'Ferries', resource_types: ferries, policies }
+    return apply(written(JSON.stringify(manifest)))
+  }
+  const rule = (effect: string, more: Json = { conditions }) => ({
+    name: `Board: ${effect} ${Object.keys(more).join()}`,
+    effect,
+    actions: ['ferry:board'],
+    ...more,
+  })
+  t.notMatch((await give({ closed: rule('deny') })).out, /too_costly/)
   t.match(await list(vera, 'policies/?managed_by=ferries'), [{ managed_as: 'closed', effect: 'deny' }])
+
+  const open = ['one', 'two', 'three']
+  const of = (policy: Json) => Object.fromEntries(open.map((key) => [key, { ...policy, name: key }]))
+  t.notMatch((await give(of(rule('allow')))).out, /too_costly/)
+  const shut = Object.fromEntries(open.map((key) => [`not_${key}`, { ...rule('deny'), name: `Not ${key}` }]))
+  const replaced = await give({ ...of(rule('allow', {})), ...shut })
+  t.notMatch(replaced.out, /too_costly/, 'nor does an allow that the same run replaces')
+  const given = await list(vera, 'policies/?managed_by=ferries')
+  t.same(given.map(({ managed_as }: Json) => managed_as).sort(), [...open, ...Object.keys(shut)].sort())
 })

@@ -19,6 +19,7 @@ import { nilUuid } from '../../platform/uuid.ts'
 import { listTenantsBehind } from '../../tenancy/tenants/store.ts'
 import { faultsOfChanges } from './check-changes.ts'
 import { type AppliedManifest, compileManifest } from './compile-manifest.ts'
+import { type Measured, measurePolicies } from './costly-policies.ts'
 import { type Given, giveRules } from './give-rules.ts'
 import { type Difference, diffManifests } from './manifest-diff.ts'
 import { compileModules } from './manifest-modules.ts'
@@ -198,18 +199,31 @@ export async function bringTenants(deps: ApplyDeps, run: Run): Promise<TenantsDo
   }
 }
 
-type Failed = { outcome: 'failed'; isRefused: boolean }
+type Brought = Exclude<Given, { outcome: 'unmeasured' }> | { outcome: 'failed'; isRefused: boolean }
 
-/** Rules for one tenant; `failed` if its transaction did, for example because the tenant was locked for too long. */
-function bringTenant(deps: ApplyDeps, run: Run, tenantId: string): Promise<Given | Failed> {
+const maxTries = 5
+
+/**
+ * Rules for one tenant. `failed` if its transaction did, for example because the tenant was locked for too long, or if its
+ * policies changed again and again while they were measured.
+ */
+async function bringTenant(deps: ApplyDeps, run: Run, tenantId: string): Promise<Brought> {
   const { db, clock, maxVersions } = deps
   const recipient = { tenantId, requestInfo: run.requestInfo, at: clock(), maxVersions }
-  return inTenant(db, { tenantId, userId: nilUuid }, (tx) => giveRules(tx, run.rules, recipient, run)).catch(
-    (error) => {
-      if (isOfOneTenant(error)) return { outcome: 'failed' as const, isRefused: breaksConstraint(error) }
-      throw error
-    },
-  )
+  const scope = { tenantId, userId: nilUuid }
+  let measured: Measured | undefined
+  try {
+    for (let tries = 0; tries < maxTries; tries++) {
+      const options = { ...run, ...(measured && { measured }) }
+      const given = await inTenant(db, scope, (tx) => giveRules(tx, run.rules, recipient, options))
+      if (given.outcome !== 'unmeasured') return given
+      measured = await measurePolicies(given)
+    }
+    return { outcome: 'failed', isRefused: false }
+  } catch (error) {
+    if (isOfOneTenant(error)) return { outcome: 'failed', isRefused: breaksConstraint(error) }
+    throw error
+  }
 }
 
 /** Whether an error is about one tenant: a lock was held for too long, or a member got a role that was just deleted. */
@@ -218,7 +232,7 @@ const isOfOneTenant = (error: unknown) =>
 
 const breaksConstraint = (error: unknown) => sqlState(error).startsWith('23')
 
-function add(done: TenantsDone, tenantId: string, given: Awaited<ReturnType<typeof bringTenant>>): void {
+function add(done: TenantsDone, tenantId: string, given: Brought): void {
   if (given.outcome === 'failed') {
     done.failed++
     if (given.isRefused) done.refused++

@@ -1,30 +1,74 @@
-import { listActivePolicies, withCompiled } from '../../authorization/policies/active-store.ts'
+import {
+  type ActivePolicies,
+  listActivePolicies,
+  withCompiled,
+} from '../../authorization/policies/active-store.ts'
 import { type ActivePolicy, budgetFault } from '../../authorization/policies/slice-budget.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
+import { readRevision } from '../../tenancy/tenants/revision-store.ts'
 import type { planPolicies, TenantPolicy } from './policy-plan.ts'
+
+type Planned = ReturnType<typeof planPolicies>
+
+/** A tenant's policies as they were read, to be measured with those of the manifests. */
+export interface Unmeasured {
+  planned: Planned
+  active: Awaited<ReturnType<typeof listActivePolicies>>
+}
+
+/** The policies that are too costly, at a policy revision of the tenant. */
+export interface Measured {
+  revision: number
+  costly: ReadonlySet<string>
+}
 
 // The tenant's own policies cannot fill this part of the budgets.
 const managedReserve = 1.25
 
-/** The policies that do not fit together with those that the tenant wrote itself, even with the reserve. */
-export async function costlyPolicies(
+/** The name of a managed policy among all of a tenant. */
+export const nameOf = ({ application, key }: Pick<TenantPolicy, 'application' | 'key'>) =>
+  `${application}/${key}`
+
+/**
+ * What has to be measured, because the tenant has policies beside those that are written; null if nothing has, or if
+ * `measured` is of the tenant's present revision. The tenant is locked.
+ */
+export async function findUnmeasured(
   tx: Tx,
   tenantId: string,
-  { written, removed }: ReturnType<typeof planPolicies>,
-): Promise<TenantPolicy[]> {
-  if (written.length === 0) return []
-  const { policies } = await withCompiled(await listActivePolicies(tx, tenantId))
-  const left = new Set(removed.map(({ id }) => id))
-  const replaced = new Set(written.map(({ current }) => current?.id))
-  let active: ActivePolicy[] = policies.filter(({ id }) => !left.has(id))
+  planned: Planned,
+  measured: Measured | undefined,
+): Promise<Unmeasured | null> {
+  const { written, removed } = planned
+  if (written.length === 0) return null
+  if (measured && measured.revision === (await readRevision(tx, tenantId))) return null
+  const active = await listActivePolicies(tx, tenantId)
+  const replaced = new Set([...removed.map(({ id }) => id), ...written.map(({ current }) => current?.id)])
   // Together they were measured when the manifest was compiled.
-  if (active.every(({ id }) => replaced.has(id))) return []
+  return active.policies.every(({ id }) => replaced.has(id!)) ? null : { planned, active }
+}
+
+/**
+ * Finds the policies that do not fit together with the tenant's others, even with the reserve. Measuring is slow, so it needs
+ * no transaction.
+ */
+export async function measurePolicies({ planned, active }: Unmeasured): Promise<Measured> {
+  const { tenantId, revision, policies } = await withCompiled(active)
+  return { revision, costly: new Set(costlyOf(planned, { tenantId, revision, policies }).map(nameOf)) }
+}
+
+/** Denials come first, so no allow takes their place: neither a new one nor one that is replaced. */
+function costlyOf({ written, removed }: Planned, { tenantId, policies }: ActivePolicies<ActivePolicy>) {
+  const leaving = new Set([...removed.map(({ id }) => id), ...written.map(({ current }) => current?.id)])
+  const fitting = policies.filter(({ id }) => !leaving.has(id))
   return written.filter((policy, index) => {
     if (!policy.fields.is_active) return false
     const next = inSlice(policy, index)
-    if (budgetFault(tenantId, next, active, managedReserve)) return true
-    active = [...active.filter(({ id }) => id !== next.id), next]
-    return false
+    const isCostly = budgetFault(tenantId, next, fitting, managedReserve) !== undefined
+    // One that is kept back stays as it is.
+    const stays = isCostly ? policies.find(({ id }) => id === next.id) : next
+    if (stays) fitting.push(stays)
+    return isCostly
   })
 }
 

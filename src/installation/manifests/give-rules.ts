@@ -27,7 +27,7 @@ import {
 } from '../../tenancy/roles/managed-role-store.ts'
 import { deleteUnusedRole, roleNameKey } from '../../tenancy/roles/store.ts'
 import { lockManifestRevision, setManifestRevision } from '../../tenancy/tenants/revision-store.ts'
-import { costlyPolicies } from './costly-policies.ts'
+import { findUnmeasured, type Measured, nameOf, type Unmeasured } from './costly-policies.ts'
 import { planWebhooks, writeWebhooks } from './give-webhooks.ts'
 import { fromManifest } from './manifest-modules.ts'
 import { planPolicies, type TenantPolicy } from './policy-plan.ts'
@@ -51,11 +51,12 @@ export interface Recipient {
 }
 
 /**
- * How a tenant got its rules. `kept`: roles and attributes that left the manifests, are in use, and are now its own. With
+ * How a tenant got its rules; `unmeasured`: not yet, because its policies have to be measured together before. `kept`: roles and attributes that left the manifests, are in use, and are now its own. With
  * conflicts it stays behind the revision: it has all other rules.
  */
 export type Given =
   | { outcome: 'current' }
+  | ({ outcome: 'unmeasured' } & Unmeasured)
   | { outcome: 'changed' | 'unchanged'; kept: number; conflicts: readonly Conflict[] }
 
 /**
@@ -66,7 +67,11 @@ export async function giveRules(
   tx: Tx,
   rules: InstalledRules,
   recipient: Recipient,
-  { adopt = false, dryRun = false } = {},
+  {
+    adopt = false,
+    dryRun = false,
+    measured,
+  }: { adopt?: boolean; dryRun?: boolean; measured?: Measured } = {},
 ): Promise<Given> {
   const { tenantId } = recipient
   const known = await lockManifestRevision(tx, tenantId)
@@ -76,8 +81,11 @@ export async function giveRules(
   const roles = rolesAfter(recipient, names, state)
   const planned = planPolicies(rules, state, roles, names.unusable)
   const webhooks = await planWebhooks(tx, tenantId, rules)
-  const costly = await costlyPolicies(tx, tenantId, planned)
-  const policies = { ...planned, written: planned.written.filter((policy) => !costly.includes(policy)) }
+  const unmeasured = await findUnmeasured(tx, tenantId, planned, measured)
+  if (unmeasured) return { outcome: 'unmeasured', ...unmeasured }
+  const isCostly = (policy: TenantPolicy) => measured?.costly.has(nameOf(policy)) ?? false
+  const costly = planned.written.filter(isCostly)
+  const policies = { ...planned, written: planned.written.filter((policy) => !isCostly(policy)) }
   const conflicts = [...names.conflicts, ...planned.conflicts, ...costly.map(tooCostly)]
   const isChanged =
     [names.roles, names.definitions, names.removedRoles, names.removedDefinitions].some(isFilled) ||

@@ -20,7 +20,7 @@ export function openTenantSetUp(): SetUpTenant {
     if (rules.revision === 0) return
     // A new tenant has no policies of its own, so none has older versions.
     const given = await giveRules(tx, rules, { ...tenant, maxVersions: 1 })
-    if (given.outcome === 'current' || given.conflicts.length > 0)
-      throw new Error('A new tenant has no names that can conflict with a manifest')
+    if (!('conflicts' in given) || given.conflicts.length > 0)
+      throw new Error('A new tenant has no names and policies that can conflict with a manifest')
   }
 }
