@@ -86,8 +86,8 @@ export function insufficientAuthentication(acr: 'aal1' | 'aal2', maxAge: number 
 }
 
 /** 409: the current state of the object does not allow this change. */
-export const invalidState = (message: string, currentState: string) =>
-  new ApiError(409, 'invalid_state', message, { members: { current_state: currentState } })
+export const invalidState = (message: string, currentState: string, more: Record<string, unknown> = {}) =>
+  new ApiError(409, 'invalid_state', message, { members: { current_state: currentState, ...more } })
 
 /** 409: an application's manifest gives every tenant this object, so a tenant cannot change it. `what` names it: a role. */
 export const managedByApplication = (application: string, what: string) =>

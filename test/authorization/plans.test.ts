@@ -93,9 +93,15 @@ t.test('one policy, its versions, and what a decision reads use an index too', a
     await attributes.listDefinitions(tx, id)
     await attributes.findDefinition(tx, id, somewhere)
     await decisions.findDecision(tx, id, somewhere)
-    await decisions.listNewest(tx, id, 1000)
+    const about = [{ actions: ['doc:read', 'member:*'], resourceTypes: ['doc'] }]
+    await decisions.listNewest(tx, id, { about, shadow: null, limit: 1000 })
+    await decisions.listNewest(tx, id, {
+      about: [{ actions: ['*'], resourceTypes: [] }],
+      shadow: null,
+      limit: 1000,
+    })
   })
-  t.equal(plans.length, 7)
+  t.equal(plans.length, 8)
   for (const { statement, faults } of plans) t.same(faults, [], statement.slice(0, 60))
   t.notOk(plans.at(-1)!.sorts)
 })

@@ -1,3 +1,4 @@
+import { policyEffects } from '../../policy-engine/compile/policy-document.ts'
 import type { Decision, Effect } from '../../policy-engine/evaluate/decision.ts'
 import type { AccessEngine } from '../../policy-engine/evaluate/engine.ts'
 import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
@@ -56,5 +57,9 @@ function outcomeOf(before: Decision, decide: () => Decision, policyId: string): 
 
 const isFault = (code: string) => code === 'policy_timeout' || code === 'policy_failed'
 
+/** The effect that a policy would have given a decision; undefined if it would not have changed it. */
+export const effectOf = (outcome: ShadowOutcome): Effect | undefined =>
+  policyEffects.find((effect) => changes[effect] === outcome)
+
 /** Whether enforcing the policy would change the effect. */
-export const wouldChange = ({ outcome }: ShadowResult): boolean => outcome.startsWith('would_')
+export const wouldChange = ({ outcome }: ShadowResult): boolean => effectOf(outcome) !== undefined

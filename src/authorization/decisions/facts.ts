@@ -9,7 +9,7 @@ import type { AnyQuery, Membership, Resource, SentAttributes } from '../../polic
 type WholeFacts = Omit<AnyQuery, 'slice' | 'approval' | 'requestId' | 'now' | 'departments'> & {
   application?: true
   sent?: SentAttributes
-  /** the attributes that the policies read then; of rows and callers, no other values are kept */
+  /** the attributes that the policies read then, also those in shadow mode; of rows and callers, no other values are kept */
   looked: readonly string[]
   /** the attributes among `looked` that the question lacked; absent in older rows, as is `unknown` */
   missing?: readonly string[]
@@ -52,16 +52,15 @@ function wholeFacts(query: AnyQuery): WholeFacts {
     askedBy: _asker,
     ...rest
   } = withoutActor(query)
+  const looked = attributesRead(slice)
   const kept = (category: string, values: Readonly<Record<string, unknown>> | undefined) =>
-    Object.fromEntries(
-      Object.entries(values ?? {}).filter(([key]) => Object.hasOwn(slice.attributes, `${category}.${key}`)),
-    )
+    Object.fromEntries(Object.entries(values ?? {}).filter(([key]) => looked.has(`${category}.${key}`)))
   const resource: Resource = { ...query.resource, fields: kept('resource', query.resource.fields) }
-  const departments = departmentsRead(query)
+  const departments = departmentsRead(query, looked)
   const facts: WholeFacts = {
     ...rest,
     resource,
-    looked: Object.keys(slice.attributes),
+    looked: [...looked],
     ...(departments && { departments }),
   }
   if ('sent' in query && query.sent)
@@ -71,6 +70,10 @@ function wholeFacts(query: AnyQuery): WholeFacts {
   return facts
 }
 
+/** Policies in shadow mode read too: what they read is needed to preview them. */
+const attributesRead = ({ attributes, shadows }: Slice): ReadonlySet<string> =>
+  new Set([attributes, ...shadows.map(({ policy }) => policy.compiled.attributes)].flatMap(Object.keys))
+
 /** Who acted as the subject stays out: the row is the subject's, and is erased with them. */
 const withoutActor = (query: AnyQuery): AnyQuery => {
   const { session } = query.subject
@@ -79,9 +82,9 @@ const withoutActor = (query: AnyQuery): AnyQuery => {
   return { ...query, subject: { ...query.subject, session: facts } } as AnyQuery
 }
 
-function departmentsRead(query: AnyQuery): WholeFacts['departments'] {
+function departmentsRead(query: AnyQuery, looked: ReadonlySet<string>): WholeFacts['departments'] {
   if (!query.slice.departments) return undefined
-  const paths = Object.keys(query.slice.attributes).flatMap((name) => {
+  const paths = [...looked].flatMap((name) => {
     if (name === 'subject.department_path') return [pathName('subject.department_id')]
     return derivedFrom(name) ? [pathName(attributeOf(name))] : []
   })
@@ -110,6 +113,20 @@ const alwaysThere = (name: string): boolean =>
   name === 'resource.id' ||
   name.startsWith('now')
 
+/** The attributes that the policies of a slice read and that were not recorded; all of them if no facts were. */
+export function notRecorded(facts: Facts, slice: Slice): string[] {
+  const read = [...new Set(Object.keys(slice.attributes).map(attributeOf))]
+  if ('cut' in facts) return read
+  const { membership } = facts.subject
+  const known = (name: string) =>
+    (name === 'subject.manager_id'
+      ? membership === null || membership.managerId !== undefined
+      : alwaysThere(name)) ||
+    facts.looked.includes(name) ||
+    (name.startsWith('subject.') && membership?.attributes !== undefined && !builtInAttributes.has(name))
+  return read.filter((name) => !known(name))
+}
+
 /**
  * The question of a recorded decision, to decide it with other policies; null if they read an attribute that was not
  * recorded. Departments that were not recorded are those of `slice`, as they are now.
@@ -118,16 +135,8 @@ export function queryFrom(
   row: { request_id: string; at: number; facts: Facts },
   slice: Slice,
 ): AnyQuery | null {
-  if ('cut' in row.facts) return null
-  const { looked, missing: _missing, unknown: _unknown, departments, ...facts } = row.facts
-  const { membership } = facts.subject
-  const known = (name: string) =>
-    (name === 'subject.manager_id'
-      ? membership === null || membership.managerId !== undefined
-      : alwaysThere(name)) ||
-    looked.includes(name) ||
-    (name.startsWith('subject.') && membership?.attributes !== undefined && !builtInAttributes.has(name))
-  if (!Object.keys(slice.attributes).map(attributeOf).every(known)) return null
+  if ('cut' in row.facts || notRecorded(row.facts, slice).length > 0) return null
+  const { looked: _looked, missing: _missing, unknown: _unknown, departments, ...facts } = row.facts
   return {
     ...facts,
     slice,

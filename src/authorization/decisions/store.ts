@@ -6,9 +6,11 @@ import type { Read } from '../../platform/db/read.ts'
 import { listsOfValues } from '../../platform/db/rows.ts'
 import type { Statements } from '../../platform/db/statements.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { actionNames, serviceResources, wildcardOf } from '../../policy-engine/catalogue/actions.ts'
+import type { CompiledPolicy } from '../../policy-engine/compile/compiled-policy.ts'
 import { type Obligation, policyEffects } from '../../policy-engine/compile/policy-document.ts'
 import type { Matched, Reason } from '../../policy-engine/evaluate/decision.ts'
-import type { ShadowResult } from './decide-shadows.ts'
+import type { ShadowOutcome, ShadowResult } from './decide-shadows.ts'
 import type { Facts } from './facts.ts'
 
 const listOf = <T>() => z.custom<T[]>((value) => Array.isArray(value))
@@ -144,15 +146,52 @@ export function listDecisions(
 /** What another decision of the same question needs. `facts` is JSON: reading a thousand takes 20 ms. */
 const recordedQuestion = decisionRow
   .omit({ kind: true, reasons: true, matched: true, shadow: true, obligations: true, policy_revision: true })
-  .extend({ facts: z.string() })
+  .extend({ facts: z.string(), outcome: z.custom<ShadowOutcome>().nullable() })
 
 export type RecordedQuestion = z.infer<typeof recordedQuestion>
 
-/** The newest `limit` questions that were decided in the tenant. */
-export function listNewest(tx: Tx, tenantId: string, limit: number): Promise<readonly RecordedQuestion[]> {
+/** What policies are about. */
+export type About = Pick<CompiledPolicy, 'actions' | 'resourceTypes'>
+
+/**
+ * The newest `limit` questions that were decided in the tenant and that one of these is about. `outcome` is what this version
+ * of a policy would have done in shadow mode; null if it is not recorded.
+ */
+export function listNewest(
+  tx: Tx,
+  tenantId: string,
+  {
+    about,
+    shadow,
+    limit,
+  }: { about: readonly About[]; shadow: Pick<ShadowResult, 'policy_id' | 'version'> | null; limit: number },
+): Promise<readonly RecordedQuestion[]> {
+  const concerned = sql.join(about.map(concerning), sql.fragment` or `)
   return tx.any(sql.type(recordedQuestion)`
-    select id, at, effect, action, resource_type, resource_id, subject_id, subject_email, request_id, facts::text as facts
-    from decisions where tenant_id = ${tenantId} order by at desc, id desc limit ${limit}`)
+    select id, at, effect, action, resource_type, resource_id, subject_id, subject_email, request_id, facts::text as facts,
+           jsonb_path_query_first(shadow, '$[*] ? (@.policy_id == $policy_id && @.version == $version).outcome',
+                                  ${JSON.stringify(shadow ?? { policy_id: null, version: null })}::jsonb) #>> '{}' as outcome
+    from decisions where tenant_id = ${tenantId} and (${concerned}) order by at desc, id desc limit ${limit}`)
+}
+
+function concerning({ actions, resourceTypes }: About) {
+  const wildcards = actions.filter((name) => name.endsWith(':*'))
+  const resources = wildcards.map((name) => name.slice(0, -2))
+  const named = [...actions, ...actionNames.filter((name) => wildcards.includes(wildcardOf(name)))]
+  const others = resources.filter((name) => !serviceResources.has(name))
+  const conditions = [
+    ...(actions.includes('*')
+      ? [sql.fragment`true`]
+      : [sql.fragment`action = any(${sql.array(named, 'text')})`]),
+    ...(others.length > 0
+      ? [sql.fragment`split_part(action, ':', 1) = any(${sql.array(others, 'text')})`]
+      : []),
+  ]
+  const ofTypes =
+    resourceTypes.length > 0
+      ? sql.fragment`and resource_type = any(${sql.array(resourceTypes, 'text')})`
+      : sql.fragment``
+  return sql.fragment`((${sql.join(conditions, sql.fragment` or `)}) ${ofTypes})`
 }
 
 /** One decision of the tenant, or null. */

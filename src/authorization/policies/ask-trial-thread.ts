@@ -3,15 +3,12 @@ import { tooCostly } from '../../platform/decision-budget.ts'
 import { type AskThread, reusedThread } from '../../platform/run-thread.ts'
 import { type WorkFor, workBudget } from '../../platform/work-budget.ts'
 import type { Bundle } from '../../policy-engine/evaluate/bundle.ts'
-import type { Effect } from '../../policy-engine/evaluate/decision.ts'
 import type { PolicyInStore, TenantPolicies } from './active-store.ts'
-import type { Replay } from './replay.ts'
+import type { Replay, Replayed } from './replay.ts'
 import { isQuick, type Review, type Reviewed, reviewPolicy } from './review-policy.ts'
 
-/** Recorded decisions to decide again, with a policy in place of the stored one. */
-export interface ReplayWith extends Replay {
+interface ReplayWith extends Replay {
   kind: 'replay'
-  policy: PolicyInStore
 }
 
 /** A policy as the thread knows it: with another state it has to be sent again. */
@@ -61,8 +58,8 @@ export const askReplay = (
   deps: Access,
   by: WorkFor,
   active: TenantPolicies,
-  question: Omit<ReplayWith, 'kind'>,
-): Promise<(Effect | null)[]> => askThread(deps, by, active, { kind: 'replay', ...question })
+  question: Replay,
+): Promise<Replayed[]> => askThread(deps, by, active, { kind: 'replay', ...question })
 
 /** One question at a time, so that the policies which the thread lacks can be sent before it. */
 const askThread = <T>(

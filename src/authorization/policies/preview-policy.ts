@@ -5,12 +5,14 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { askerIn } from '../../platform/http/decide.ts'
 import { rfc3339 } from '../../platform/http/schemas.ts'
 import type { Effect } from '../../policy-engine/evaluate/decision.ts'
-import { listNewest, type RecordedQuestion } from '../decisions/store.ts'
+import { effectOf } from '../decisions/decide-shadows.ts'
+import { type About, listNewest, type RecordedQuestion } from '../decisions/store.ts'
 import { askReplay } from './ask-trial-thread.ts'
 import { draftPolicy } from './policy-body.ts'
-import { promotionToken } from './promote-policy.ts'
-import { replayDecisions } from './replay.ts'
+import { promotionToken, type Unreplayed } from './promote-policy.ts'
+import { type Replayed, replayDecisions } from './replay.ts'
 import { isQuick } from './review-policy.ts'
+import type { PolicyRow } from './store.ts'
 import { startTrial, type Trial, type TrialTarget } from './trial.ts'
 
 export const policyPreview = z.object({
@@ -39,9 +41,10 @@ interface Flip {
 const maxInline = 200
 
 /**
- * Decides the newest recorded decisions again, as if the policy (or the draft) were in force, and lists those with a
- * different effect. Decisions without a recorded attribute that the policies now read are only counted, and so are those that
- * the caller cannot read.
+ * Decides the newest recorded decisions about the actions of a policy (or draft) again, with the policies in force and with
+ * this one among them, and lists those that differ. What the policy would have done in shadow mode stands where a decision
+ * cannot be decided again. Others are only counted, with the attributes that were not recorded, and so are those that the
+ * caller cannot read.
  */
 export async function previewPolicy(
   deps: Deps,
@@ -51,32 +54,56 @@ export async function previewPolicy(
   text: () => string,
 ) {
   const trial = await startTrial(deps, caller, target, draft, text)
-  const newest = await inTenant(deps.db, caller, (tx) => listNewest(tx, caller.tenantId, limit))
+  const stored = draft ? null : target.row
+  const asked = { about: aboutOf(trial), shadow: stored && shadowOf(stored), limit }
+  const newest = await inTenant(deps.db, caller, (tx) => listNewest(tx, caller.tenantId, asked))
   const readable = await readableOf(deps, caller, newest)
   const rows = readable.map(({ row }) => row)
-  const effects = await effectsOf(deps, caller, trial, rows)
+  const compared = (await replayed(deps, caller, trial, rows)).map((one, index) =>
+    orRecorded(rows[index]!, one),
+  )
   const flips = readable.flatMap(({ row, masked }, index) => {
-    const after = effects[index] ?? null
-    return after === null || after === row.effect ? [] : [flipOf(row, after, masked)]
+    const found = compared[index]!
+    return 'missing' in found || found.before === found.after ? [] : [flipOf(row, found, masked)]
   })
-  const { row: stored } = target
-  const notReplayable = effects.filter((effect) => effect === null).length
+  const unreplayed = unreplayedIn(compared)
   return {
-    evaluated: rows.length - notReplayable,
-    not_replayable: notReplayable,
+    evaluated: rows.length - unreplayed.not_replayable,
+    ...unreplayed,
     counts: countsOf(flips),
     flips,
     withheld: newest.length - rows.length,
-    promotion_token: draft || !stored ? null : promotionToken(deps, caller, stored, trial.policies.revision),
+    promotion_token: stored && promotionToken(deps, caller, stored, trial.policies.revision, unreplayed),
   }
 }
 
-function effectsOf(deps: Deps, caller: Caller, trial: Trial, rows: readonly RecordedQuestion[]) {
-  const { active, policy } = trial
-  const replay = { askedBy: askerIn(caller), rows }
+/** What the policy is about, and what its stored form is about that is in force. */
+const aboutOf = ({ active, policy }: Trial): About[] => {
+  const inForce = active.policies.filter(({ id, mode }) => id === policy.id && mode === 'enforce')
+  return [policy, ...inForce].map(({ compiled }) => compiled)
+}
+
+const shadowOf = ({ id, version }: PolicyRow) => ({ policy_id: id, version })
+
+function replayed(deps: Deps, caller: Caller, { active, policy }: Trial, rows: readonly RecordedQuestion[]) {
+  const replay = { policy, askedBy: askerIn(caller), rows }
   return rows.length > maxInline || !isQuick(active, policy)
-    ? askReplay(deps, caller, active, { policy, ...replay })
-    : replayDecisions(trial.policies.active, replay, deps.access.trials, deps.newPace())
+    ? askReplay(deps, caller, active, replay)
+    : replayDecisions(active, replay, deps.access.trials, deps.newPace())
+}
+
+/** A decision that cannot be decided again, with what the policy would have done to it in shadow mode, if that is recorded. */
+function orRecorded({ effect, outcome }: RecordedQuestion, found: Replayed): Replayed {
+  if ('before' in found || outcome === null) return found
+  const after = outcome === 'applied' ? effect : effectOf(outcome)
+  return after ? { before: effect, after } : found
+}
+
+function unreplayedIn(compared: readonly Replayed[]): Unreplayed {
+  const lacking = compared.flatMap((one) => ('missing' in one ? [one.missing] : []))
+  const counts: Record<string, number> = {}
+  for (const name of lacking.flat()) counts[name] = (counts[name] ?? 0) + 1
+  return { not_replayable: lacking.length, missing_attributes: counts }
 }
 
 /** The decisions that the caller can read, in a list and alone, each with the paths that are masked for them. */
@@ -105,7 +132,11 @@ const shownQuestion = (row: RecordedQuestion) => ({
 
 const canBeWithheld = ['subject.id', 'subject.email', 'resource.id'] as const
 
-function flipOf(row: RecordedQuestion, after: Effect, masked: readonly string[]): Flip {
+function flipOf(
+  row: RecordedQuestion,
+  { before, after }: { before: Effect; after: Effect },
+  masked: readonly string[],
+): Flip {
   const withheld = canBeWithheld.filter(
     (path) => masked.includes(path) || masked.includes(path.split('.')[0]!),
   )
@@ -116,7 +147,7 @@ function flipOf(row: RecordedQuestion, after: Effect, masked: readonly string[])
     action: row.action,
     subject: { id: shown('subject.id', row.subject_id), email: shown('subject.email', row.subject_email) },
     resource: { type: row.resource_type, id: shown('resource.id', row.resource_id) },
-    before: row.effect,
+    before,
     after,
     withheld,
   }

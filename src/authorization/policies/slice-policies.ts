@@ -85,6 +85,12 @@ export function slicePolicies(
   }
 }
 
+/** A tenant's policies with one more, or with another form of one of them. */
+export const withPolicy = (active: TenantPolicies, policy: PolicyInStore): TenantPolicies => ({
+  ...active,
+  policies: [...active.policies.filter(({ id }) => id !== policy.id), policy],
+})
+
 /** The modules of policies. */
 export const modulesOf = (policies: readonly Pick<PolicyInStore, 'wasm'>[]) =>
   policies.flatMap(({ wasm }) => wasm ?? [])

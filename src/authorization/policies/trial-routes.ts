@@ -34,8 +34,15 @@ const testAnswer = z
 
 const previewAnswer = z
   .object({
-    evaluated: z.int(),
-    not_replayable: z.int(),
+    evaluated: z.int().meta({
+      description: 'Recorded decisions about the actions of the policy that were decided again',
+    }),
+    not_replayable: z.int().meta({
+      description: 'Those that could not be: `promote` then asks for `accept_unreplayed`',
+    }),
+    missing_attributes: z.record(z.string(), z.int()).meta({
+      description: 'How many of these were recorded without each attribute that policies read now',
+    }),
     counts: z.record(z.string(), z.int()),
     flips: z.array(
       z.object({
@@ -43,8 +50,8 @@ const previewAnswer = z
         action: z.string(),
         subject: z.object({ id: z.string().nullable(), email: z.string().nullable() }),
         resource: z.object({ type: z.string(), id: z.string().nullable() }),
-        before: effectSchema,
-        after: effectSchema,
+        before: effectSchema.meta({ description: 'With all policies as they are now' }),
+        after: effectSchema.meta({ description: 'With this policy, too' }),
         withheld: z
           .array(z.string())
           .meta({ description: 'Members above that are masked for you, and null' }),

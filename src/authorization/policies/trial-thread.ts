@@ -1,12 +1,11 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { lowerThreadPriority } from '../../platform/thread-priority.ts'
 import type { Bundle } from '../../policy-engine/evaluate/bundle.ts'
-import type { Effect } from '../../policy-engine/evaluate/decision.ts'
 import { engineOf, type Lane } from '../../policy-engine/evaluate/engine.ts'
 import { createLruCache } from '../../policy-engine/lru-cache.ts'
 import type { PolicyInStore, TenantPolicies } from './active-store.ts'
-import type { PolicyState, ReplayWith, ToTrialThread } from './ask-trial-thread.ts'
-import { replayDecisions } from './replay.ts'
+import type { PolicyState, ToTrialThread } from './ask-trial-thread.ts'
+import { type Replay, type Replayed, replayDecisions } from './replay.ts'
 import { reviewPolicy } from './review-policy.ts'
 import { modulesOf } from './slice-policies.ts'
 
@@ -36,15 +35,11 @@ function hold(tenantId: string, sent: readonly (PolicyState & { policy: PolicyIn
   kept.set(tenantId, held, bytes)
 }
 
-async function replay(
-  active: TenantPolicies,
-  { policy, askedBy, rows }: ReplayWith,
-): Promise<(Effect | null)[]> {
+async function replay(active: TenantPolicies, question: Replay): Promise<Replayed[]> {
   trials ??= engineOf(workerData as Bundle).trials
-  const policies = [...active.policies.filter(({ id }) => id !== policy.id), policy]
-  const modules = modulesOf(policies)
+  const modules = modulesOf([...active.policies, question.policy])
   if (modules.length > 0) await trials.warmModules(modules)
-  return replayDecisions({ ...active, policies }, { askedBy, rows }, trials)
+  return replayDecisions(active, question, trials)
 }
 
 function answer({ ids, question, ...about }: Extract<ToTrialThread, { question: unknown }>) {

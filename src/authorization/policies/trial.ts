@@ -12,7 +12,7 @@ import { unzipped } from './module-store.ts'
 import { type Draft, draftOf } from './policy-body.ts'
 import type { PolicySchema } from './policy-schema.ts'
 import { prepareModule } from './prepare-module.ts'
-import { modulesOf, type SlicedPolicies, slicePolicies } from './slice-policies.ts'
+import { modulesOf, type SlicedPolicies, slicePolicies, withPolicy } from './slice-policies.ts'
 import type { PolicyRow } from './store.ts'
 
 /** A policy on trial together with the tenant's other policies, as if it were active and enforced. Not stored. */
@@ -53,13 +53,13 @@ export async function startTrial(
   const policy = { ...inTrial(id, version, fields, compiled), bytes: 0, is_off: false, wasm }
   const { fault } = await askReview(deps, caller, active, { policy, names: null })
   if (fault) throw policyInvalid([fault], text(), at)
-  const policies = [...active.policies.filter((other) => other.id !== id), policy]
-  const modules = modulesOf(policies)
+  // A preview also decides with the stored form.
+  const modules = modulesOf([...active.policies, policy])
   if (modules.length > 0) await deps.access.trials.warmModules(modules)
   return {
     tested: { id, version, wasm, compiled, document: { ...fields, ...rules } },
     actions: fields.actions,
-    policies: slicePolicies({ ...active, policies }),
+    policies: slicePolicies(withPolicy(active, policy)),
     policy,
     active,
     schema,

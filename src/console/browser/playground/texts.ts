@@ -55,7 +55,8 @@ export const texts = {
   },
   preview: {
     title: 'Real decisions that would change',
-    about: 'Of the newest 1,000 recorded ones.',
+    about:
+      'Of the newest 1,000 recorded ones about these actions. Each is decided without and with this policy.',
     again: 'Again',
     none: 'None would change',
     noneRecorded: 'No decision is recorded that could be asked again.',
@@ -67,9 +68,7 @@ export const texts = {
       count === 1
         ? '1 decision is not one that you can read.'
         : `${count} decisions are not ones that you can read.`,
-    skipped: (count: number) =>
-      count === 1
-        ? '1 decision lacks a value that the policies now read.'
-        : `${count} decisions lack a value that the policies now read.`,
+    skipped: (count: number, names: string) =>
+      `${count === 1 ? '1 decision' : `${count} decisions`} could not be decided again${names && `: recorded without ${names}`}.`,
   },
 }

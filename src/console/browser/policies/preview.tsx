@@ -46,7 +46,6 @@ export function Preview({
   })
   const { mutate, data, error, isPending } = run
   useEffect(() => mutate(), [mutate])
-  const token = data?.promotion_token
   return (
     <Card
       title={words.title}
@@ -56,7 +55,7 @@ export function Preview({
           <Button icon="history" busy={isPending} onClick={() => mutate()}>
             {words.again}
           </Button>
-          {token && policy && may('policy:update') && (
+          {data?.promotion_token && policy && may('policy:update') && (
             <Button kind="primary" onClick={() => setPromoting(true)}>
               {texts.shadow.promote}
             </Button>
@@ -71,19 +70,29 @@ export function Preview({
       ) : (
         <Ghosts rows={3} />
       )}
-      {isPromoting && token && policy && (
-        <Promotion policy={policy} token={token} onClose={() => setPromoting(false)} />
+      {isPromoting && data?.promotion_token && policy && (
+        <Promotion policy={policy} preview={data} onClose={() => setPromoting(false)} />
       )}
     </Card>
   )
 }
 
-function Promotion({ policy, token, onClose }: { policy: Policy; token: string; onClose: () => void }) {
+function Promotion({
+  policy,
+  preview,
+  onClose,
+}: {
+  policy: Policy
+  preview: PolicyPreview
+  onClose: () => void
+}) {
+  const { promotion_token, not_replayable: skipped } = preview
   const client = useQueryClient()
   const { shadow } = texts
-  const promote = async () => {
+  const promote = async (form: FormData) => {
     const { id } = policy
-    const body = { promotion_token: token }
+    const accept_unreplayed = form.get('accept_unreplayed') !== null
+    const body = { promotion_token: promotion_token ?? '', accept_unreplayed }
     const run = () => call('POST /policies/{id}/promote/', { path: { id }, body })
     await approvable(() => confirmed(run), shadow.promoted)
     await reloadPolicies(client)
@@ -96,9 +105,22 @@ function Promotion({ policy, token, onClose }: { policy: Policy; token: string; 
       about={shadow.promoteAbout}
       go={shadow.promote}
       submit={promote}
-    />
+    >
+      {skipped > 0 && (
+        <>
+          <p>{skippedIn(preview)}</p>
+          <label className="line">
+            <input type="checkbox" className="check" name="accept_unreplayed" />
+            {shadow.accept}
+          </label>
+        </>
+      )}
+    </FormDialog>
   )
 }
+
+const skippedIn = ({ not_replayable: skipped, missing_attributes: missing }: PolicyPreview) =>
+  words.skipped(skipped, Object.keys(missing).join(', '))
 
 function Flips({ preview }: { preview: PolicyPreview }) {
   const { evaluated, not_replayable: skipped, withheld, flips } = preview
@@ -135,7 +157,7 @@ function Flips({ preview }: { preview: PolicyPreview }) {
       {(skipped + withheld > 0 || flips.length > maxShown) && (
         <div className="card-foot">
           {flips.length > maxShown && <span>{words.cut(maxShown)}</span>}
-          {skipped > 0 && <span>{words.skipped(skipped)}</span>}
+          {skipped > 0 && <span>{skippedIn(preview)}</span>}
           {withheld > 0 && <span>{words.withheld(withheld)}</span>}
         </div>
       )}
