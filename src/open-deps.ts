@@ -29,6 +29,7 @@ import { isDatabaseAway, isDatabaseUnavailable } from './platform/db/database-er
 import { openMeasuredPool } from './platform/db/measure-pool.ts'
 import { openConnections } from './platform/db/open-connections.ts'
 import type { Pool } from './platform/db/pool.ts'
+import { connectionName } from './platform/db/running-releases.ts'
 import { budgetEngine, decisionPace } from './platform/decision-budget.ts'
 import { createKeyedSemaphore } from './platform/keyed-semaphore.ts'
 import {
@@ -71,7 +72,7 @@ export async function openDeps(
     throw new Error(
       'The API needs DATABASE_API_URL, DATABASE_SYSTEM_URL and SECRET_KEYS. Without them, use npm start.',
     )
-  const common = { ...sendingOf(config), applicationName: 'bailiwick-api' }
+  const common = { ...sendingOf(config), applicationName: connectionName('api') }
   const size = config.DATABASE_POOL_SIZE ?? availableParallelism() + 2
   const api = openMeasuredPool(apiUrl, { ...common, size }, { name: 'api', metrics })
   const system = openMeasuredPool(systemUrl, { ...common, size }, { name: 'system', metrics })

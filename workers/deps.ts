@@ -6,6 +6,7 @@ import type { Deps } from '../src/deps.ts'
 import { createSealer, type Sealer } from '../src/platform/crypto/seal.ts'
 import { openMeasuredPool } from '../src/platform/db/measure-pool.ts'
 import { assertKeysOpen } from '../src/platform/db/reseal.ts'
+import { connectionName } from '../src/platform/db/running-releases.ts'
 import { asWorker, type Databases, sql } from '../src/platform/db/transaction.ts'
 import { type MailTransport, openMailTransport } from '../src/platform/mail/transport.ts'
 import { createMetrics, type Metrics } from '../src/platform/metrics/metrics.ts'
@@ -57,7 +58,7 @@ export async function openWorkerDeps(
   const options = {
     size: config.DATABASE_POOL_SIZE ?? poolSize,
     ...sendingOf(config),
-    applicationName: 'bailiwick-worker',
+    applicationName: connectionName('worker'),
   }
   const worker = openMeasuredPool(url, options, { name: 'worker', metrics })
   const sealer = createSealer(keys)

@@ -20,6 +20,14 @@ const at = (url: string) => Object.assign(new URL(url), { pathname: `/${name}` }
 const empty = Object.fromEntries(Object.entries(urls).map(([role, url]) => [role, at(url)])) as typeof urls
 const env = { ...settingsFor(empty), DATABASE_URL: empty.superuser }
 
+/** A connection like that of a running process. */
+async function connectedAs(application_name: string, connectionString = empty.superuser): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString, application_name })
+  client.on('error', () => undefined) // the database is dropped under it
+  await client.connect()
+  return client
+}
+
 t.test(
   'migrate applies all missing migrations to an empty database, and --check names them before',
   async (t) => {
@@ -28,11 +36,27 @@ t.test(
     const { missing } = before.json()
     t.match(missing[0], /^0001-/)
     t.match(await callCli(['migrate', '--check'], { env }), { code: 1, out: /^Missing 0001-/ })
+    const process = await connectedAs('bailiwick-api')
+    t.match(await callCli(['migrate'], { env }), {
+      code: 1,
+      said: /^Processes of a release before 0\.2\.0 are connected.*: bailiwick-api \(1\)\. Nothing was changed\. Stop them/,
+    })
+    await process.query("set application_name = 'bailiwick-api/0.2.0'")
     t.same((await runCli(['migrate', '--json'], { env })).json(), { applied: missing })
     t.match(await callCli(['migrate'], { env }), { code: 0, out: 'Up to date\n' })
     t.match(await callCli(['migrate', '--check'], { env }), { code: 0, out: 'Up to date\n' })
   },
 )
+
+t.test('with --force it migrates under processes of an earlier release', async (t) => {
+  const { urls: older, drop } = await disposableDatabase({ migrated: false })
+  t.teardown(drop)
+  const old = await connectedAs('', older.api)
+  const env = { ...settingsFor(older), DATABASE_URL: older.superuser }
+  t.match(await callCli(['migrate'], { env }), { code: 1, said: /are connected.*: unnamed \(1\)/ })
+  t.match(await callCli(['migrate', '--force'], { env }), { code: 0, out: /^Applied 0001-/ })
+  await old.end()
+})
 
 t.test('a command on an outdated database says what to run', async (t) => {
   const client = new pg.Client({ connectionString: empty.superuser })

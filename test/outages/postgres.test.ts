@@ -116,7 +116,7 @@ const superuser = async <T>(work: (client: pg.Client) => Promise<T>): Promise<T>
 const backends = () =>
   superuser(async (client) => {
     const { rows } = await client.query(
-      "select count(*)::int from pg_stat_activity where application_name = 'bailiwick-api'",
+      "select count(*)::int from pg_stat_activity where application_name like 'bailiwick-api/%'",
     )
     return rows[0].count as number
   })
@@ -202,7 +202,7 @@ t.test('1,000 refused requests open no new database connection', async (t) => {
   const pids = () =>
     superuser(async (client) => {
       const { rows } = await client.query(
-        "select pid from pg_stat_activity where application_name = 'bailiwick-api'",
+        "select pid from pg_stat_activity where application_name like 'bailiwick-api/%'",
       )
       return new Set<number>(rows.map(({ pid }) => pid))
     })

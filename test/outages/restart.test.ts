@@ -19,7 +19,7 @@ async function connectionsOfApi(): Promise<Record<string, number>> {
   const rows = await query(
     urls.superuser,
     `select usename as role, count(*)::int as n from pg_stat_activity
-     where datname = current_database() and application_name = 'bailiwick-api' group by 1`,
+     where datname = current_database() and application_name like 'bailiwick-api/%' group by 1`,
   )
   return Object.fromEntries(rows.map(({ role, n }) => [role, n]))
 }

@@ -8,6 +8,7 @@ import {
 } from '../../installation/reserved-names/rename-resources.ts'
 import { oneConnectionForEachNode } from '../../platform/db/distribute.ts'
 import { migrate as bringUp, missingMigrations, withMigrationLock } from '../../platform/db/migrate.ts'
+import { OlderRunning } from '../../platform/db/running-releases.ts'
 import { assertAnswers } from '../../platform/db/soundness.ts'
 import { serviceResources } from '../../policy-engine/catalogue/actions.ts'
 import { reservedResources } from '../../policy-engine/catalogue/reserved-names.ts'
@@ -43,6 +44,7 @@ export const migrate = defineCommand({
   about: 'Bring the database of DATABASE_URL to the newest schema, and create missing roles',
   options: {
     check: flag('Change nothing: name missing migrations, and exit 1 if there are any'),
+    force: flag('Migrate although processes of a release are connected that the new schema breaks'),
     rename: optional(
       '<old=new,…>',
       'Give resources of applications other names, where this release takes theirs, in all tenants and manifests',
@@ -50,15 +52,16 @@ export const migrate = defineCommand({
     ),
   },
   example: '--check',
-  failure: 'failed, names of this release are in use, or with --check: migrations are missing',
+  failure:
+    'failed, older processes or names of this release are in use, or with --check: migrations are missing',
   roles: ({ check }) => (check ? ['api'] : everyRole),
   run: ({ config, options, say }) =>
-    options.check ? checkMigrations(config) : applyMigrations(config, options.rename ?? new Map(), say),
+    options.check ? checkMigrations(config) : applyMigrations(config, options, say),
 })
 
 async function applyMigrations(
   config: Config,
-  names: NewNames,
+  { rename: names = new Map(), force }: { rename?: NewNames | undefined; force: boolean },
   say: (line: string) => void,
 ): Promise<Outcome> {
   const { DATABASE_URL } = config
@@ -70,7 +73,9 @@ async function applyMigrations(
     )
   await assertAnswers({ DATABASE_URL })
   const renamed = await rename(DATABASE_URL, names)
-  const applied = await bringUp(DATABASE_URL, roleUrls(config), { onWait: say })
+  const applied = await bringUp(DATABASE_URL, roleUrls(config), { onWait: say, force }).catch((error) => {
+    throw error instanceof OlderRunning ? new Refused('older_running', error.message) : error
+  })
   const done = applied.length > 0 ? `Applied ${applied.join(', ')}` : 'Up to date'
   const text = renamed.length > 0 ? `Renamed:\n${table(renamed)}\n${done}` : done
   return { data: { applied, ...(names.size > 0 && { renamed }) }, text }

@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import pg from 'pg'
 import { queues } from '../jobs/queues.ts'
 import { isLockFailure, type LockRetries, withLockRetries } from './lock-retries.ts'
+import { assertNoneIsTooOld } from './running-releases.ts'
 
 const folder = new URL('./migrations/', import.meta.url)
 /** The advisory lock of what changes the schema: one process at a time. */
@@ -44,9 +45,14 @@ async function pendingMigrations(client: pg.ClientBase): Promise<Migration[]> {
 /**
  * Applies the missing migrations as the role bailiwick_owner, each in a transaction of its own; gives their names. Only
  * one process migrates at a time. The service can run meanwhile: a migration that does not get a lock soon gives up and
- * tries again. `url` is the address of the owner, or of a login that can create roles.
+ * tries again. `url` is the address of the owner, or of a login that can create roles. Throws {@link OlderRunning}, unless
+ * `force`d, while processes are connected that the new schema would break.
  */
-export async function migrate(url: string, roles: RoleUrls, retries: LockRetries = {}): Promise<string[]> {
+export async function migrate(
+  url: string,
+  roles: RoleUrls,
+  { force = false, ...retries }: LockRetries & { force?: boolean } = {},
+): Promise<string[]> {
   return withMigrationLock(url, async (client) => {
     await ensureRoles(client, roles)
     await client.query('set role bailiwick_owner')
@@ -54,6 +60,7 @@ export async function migrate(url: string, roles: RoleUrls, retries: LockRetries
       withLockRetries(client, what, work, retries)
     await withRetries('The list of migrations', () => client.query(ledger))
     const pending = await pendingMigrations(client)
+    if (!force) await assertNoneIsTooOld(client, pending)
     for (const migration of pending) await withRetries(migration.name, () => apply(client, migration))
     const queueing = await import('bullmq') // slow to load, and the API only calls missingMigrations
     await withRetries('The schema of the queues', () => queueing.runMigrations(client as never, 'bullmq'))

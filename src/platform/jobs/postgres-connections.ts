@@ -1,5 +1,6 @@
 import { createPostgresBackend, withBackend } from 'bullmq'
 import pg from 'pg'
+import { connectionName } from '../db/running-releases.ts'
 import type { Connections, JobData } from './queue-backend.ts'
 
 const backend = withBackend(createPostgresBackend)
@@ -18,7 +19,7 @@ export function postgresConnections(url: string, onError: (error: Error) => void
       connectionString: url,
       max,
       options: '-c search_path=bullmq',
-      application_name: 'bailiwick-queues',
+      application_name: connectionName('queues'),
       keepAlive: true,
       connectionTimeoutMillis: 5_000,
       query_timeout: 0,

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { connectionName } from '../db/running-releases.ts'
 
 /** Waits for new messages in the outbox. */
 export interface OutboxListener {
@@ -23,7 +24,7 @@ export function openOutboxListener(url: string, onError: (error: unknown) => voi
     if (closed) return
     const current = new pg.Client({
       connectionString: url,
-      application_name: 'bailiwick-relay',
+      application_name: connectionName('relay'),
       keepAlive: true,
     })
     client = current
