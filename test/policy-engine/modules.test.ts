@@ -14,7 +14,9 @@ import { compileModule } from '../../src/policy-toolchain/compile-module.ts'
 import { pathOf, resolveOpa, run } from '../../src/policy-toolchain/opa.ts'
 
 const print = (line: string) => t.comment(line)
-const opa = await resolveOpa({ install: process.env.CI === 'true', print }).catch((error: Error) => error)
+const opa = await resolveOpa({ install: process.env.CI === 'true', print })
+  .then(pathOf)
+  .catch((error: Error) => error)
 const skip = opa instanceof Error && opa.message
 const place = t.testdir()
 const pool = createModulePool({ isInForce: true, threads: 3 })
