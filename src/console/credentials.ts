@@ -32,9 +32,14 @@ export async function heldBy({ db, config, clock }: Deps, http: Context): Promis
  * The console's cookie in place of tokens. It names the session that it was set for or, while that has not begun, the
  * waiting sign-in. `first`: the waiting sign-in comes first, also where a session waits to enter another tenant; `self`:
  * the session is that of its person, also while they act as another member. The
- * tokens of answers are replaced by the cookie: the browser never holds one.
+ * tokens of answers are replaced by the cookie: the browser never holds one. `renews`: the answer comes with another cookie, so
+ * that no copy of the one from before opens the session.
  */
-export const cookieCredentials = (deps: Deps, first: 'session' | 'pending' | 'self'): Credentials => ({
+export const cookieCredentials = (
+  deps: Deps,
+  first: 'session' | 'pending' | 'self',
+  { renews = false } = {},
+): Credentials => ({
   arePresent: (http) => cookieHashOf(deps.config, http) !== null,
   async verify(http) {
     const held = await heldBy(deps, http)
@@ -46,7 +51,7 @@ export const cookieCredentials = (deps: Deps, first: 'session' | 'pending' | 'se
     http.state.held = held
     return claims
   },
-  keepTokens: (http, answer) => keepTokens(deps, http, answer),
+  keepTokens: (http, answer) => keepTokens(deps, http, answer, renews),
 })
 
 function pendingOf({ id, pending_id, pending_user_id, pending_tenant_id }: HeldRow): Claims | null {
@@ -108,10 +113,10 @@ interface Tokens {
   confirmed?: unknown
 }
 
-async function keepTokens(deps: Deps, http: Context, answer: unknown): Promise<unknown> {
+async function keepTokens(deps: Deps, http: Context, answer: unknown, renews = false): Promise<unknown> {
   if (typeof answer !== 'object' || answer === null) return answer
   const { access, refresh, temporary_token: temporary, ...rest } = answer as Tokens
-  const showed = rest.verified === true || rest.confirmed === true
+  const showed = renews || rest.verified === true || rest.confirmed === true
   if (typeof access === 'string' && typeof refresh === 'string') {
     await keepSession(deps, http, await claimsOf(deps.signer, 'access', access, deps.clock()), showed)
     return { ...rest, authenticated: true }

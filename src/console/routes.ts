@@ -15,6 +15,9 @@ import { deleteHeld, type HeldRow, recordImpersonation } from './store.ts'
 /** Routes that exist for clients with tokens only. */
 const forTokens = new Set(['/api/v1/auth/login', '/api/v1/auth/refresh'])
 
+/** Routes whose caller throws others out: a copy of their cookie, too. */
+const renewing = new Set(['/api/v1/auth/password/change'])
+
 const isServed = (path: string) => /^\/(api|access)\/v1\//.test(path) && !forTokens.has(path)
 
 /** Where the console serves a route: `/api/v1/…` below `/console/api/`, `/access/v1/…` below `/console/api/access/`. */
@@ -29,6 +32,7 @@ export function consoleRoutes(deps: Deps & PathDeps, routes: readonly Route[]): 
   const served: Served[] = []
   const session = cookieCredentials(deps, 'session')
   const pending = cookieCredentials(deps, 'pending')
+  const renewed = cookieCredentials(deps, 'session', { renews: true })
   const named = (method: Method, path: string): Route => {
     const found = routes.find((route) => route.method === method && route.path === `/api/v1/${path}`)
     if (!found) throw new Error(`The console needs ${method} /api/v1/${path}`)
@@ -37,7 +41,10 @@ export function consoleRoutes(deps: Deps & PathDeps, routes: readonly Route[]): 
   const serve = (method: Method, path: string, handle: Middleware) => served.push({ method, path, handle })
 
   for (const route of routes)
-    if (isServed(route.path)) serve(route.method, consolePath(route.path), requestPath(deps, route, session))
+    if (isServed(route.path)) {
+      const credentials = renewing.has(route.path) ? renewed : session
+      serve(route.method, consolePath(route.path), requestPath(deps, route, credentials))
+    }
 
   const logIn = requestPath(deps, named('POST', 'auth/login'), session)
   const showFactor = requestPath(deps, named('POST', 'auth/otp/verify'), pending)

@@ -46,6 +46,6 @@ export async function secureAccount(
     await endAllTokens(tx, userId, at)
     const target = { type: 'user', id: userId }
     await appendAudit(tx, { tenantId, actor: null, requestInfo, action: 'password:reset', target, at })
-    await finishPasswordChange(deps, tx, { ...common, userId, firstName, keepSession: null })
+    await finishPasswordChange(deps, tx, { ...common, userId, firstName, kept: null })
   })
 }

@@ -13,7 +13,7 @@ import { revoking } from './logout.ts'
 import { refuseWeakPassword } from './password-policy.ts'
 
 /**
- * Changes the caller's password; this session stays, the others end, and on request the API keys. 400 for a wrong current or a weak new password,
+ * Changes the caller's password; this chain of this session stays, the others end, and on request the API keys. 400 for a wrong current or a weak new password,
  * 401 if MFA is on and the session has not shown a second factor recently.
  */
 export async function changePassword(
@@ -21,7 +21,7 @@ export async function changePassword(
   caller: Caller,
   body: { current_password: string; new_password: string; revoke_keys: boolean },
 ): Promise<{ message: 'Password changed' }> {
-  const { userId, sessionId, tokenTenantId: tenantId, requestInfo, auth } = caller
+  const { userId, tokenTenantId: tenantId, requestInfo, auth } = caller
   const { firstName } = auth.user
   assertFreshSecondFactor(caller, deps.clock())
   const memberships = await readAsSystem(deps.db, 'a person belongs to many tenants', (read) =>
@@ -40,7 +40,7 @@ export async function changePassword(
       userId,
       firstName,
       tenantId,
-      keepSession: sessionId,
+      kept: caller,
       revokeKeys: body.revoke_keys,
       requestInfo,
       at,

@@ -80,7 +80,7 @@ async function useLink(
     userId,
     firstName,
     tenantId,
-    keepSession: null,
+    kept: null,
     revokeKeys: true,
     ...(isFirst && { firstProof: { hasPassword: true } }),
     requestInfo,

@@ -1,11 +1,14 @@
 import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { accountLinks, endTokensOf } from '../../platform/links/link-store.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { listMembershipsOf } from '../../tenancy/members/store.ts'
 import { revokeKeysOf } from '../api-keys/store.ts'
 import { endSessions } from '../sessions/end-session.ts'
+import { endOtherFamilies } from '../sessions/family-store.ts'
+import { lockSession } from '../sessions/store.ts'
 import { notifyPerson } from '../users/notify-people.ts'
 import { countWaysIn } from './ways-in-store.ts'
 
@@ -14,8 +17,8 @@ interface PasswordChange {
   firstName: string
   /** The tenant that gets the events and the mail. */
   tenantId: string
-  /** The session that does not end. */
-  keepSession: string | null
+  /** What does not end: of all sessions this one, and of it this chain. */
+  kept: Pick<Caller, 'sessionId' | 'familyId'> | null
   /** The mailbox alone proved the address first, so the account starts anew. */
   firstProof?: { hasPassword: boolean }
   /** Also revokes the person's API keys. */
@@ -27,7 +30,7 @@ interface PasswordChange {
 }
 
 /**
- * Ends the other sessions and the links that open the account, appends the events and mails the owner, in the transaction that
+ * Ends the other sessions and chains, and the links that open the account, appends the events and mails the owner, in the transaction that
  * sets the password. As the system role.
  */
 export async function finishPasswordChange(
@@ -35,7 +38,7 @@ export async function finishPasswordChange(
   tx: Tx,
   changed: PasswordChange,
 ): Promise<void> {
-  const { userId, firstName, tenantId, keepSession, bySystem, firstProof, requestInfo, at } = changed
+  const { userId, firstName, tenantId, kept, bySystem, firstProof, requestInfo, at } = changed
   const { revokeKeys = false } = changed
   const { requestId } = requestInfo
   const actorId = bySystem ? null : userId
@@ -43,13 +46,14 @@ export async function finishPasswordChange(
   if (revokeKeys) revokeKeysOf(tx, { userId, at })
   await endSessions(tx, {
     userId,
-    exceptId: keepSession,
+    exceptId: kept?.sessionId ?? null,
     reason: 'password',
     tenantId,
     actorId,
     requestId,
     at,
   })
+  if (kept) await endCopies(tx, kept, at)
   await appendEvent(tx, {
     type: 'identity.password_changed',
     tenantId,
@@ -70,6 +74,15 @@ export async function finishPasswordChange(
       template: 'password_changed',
       variables: { firstName, keysRevoked: revokeKeys, ...(await countWaysIn(tx, userId, at)) },
     })
+}
+
+/** A copy of an access token can have begun the other chains of the session that stays. */
+async function endCopies(
+  tx: Tx,
+  { sessionId, familyId: keptId }: Pick<Caller, 'sessionId' | 'familyId'>,
+  at: number,
+): Promise<void> {
+  if (await lockSession(tx, { id: sessionId, at })) endOtherFamilies(tx, { sessionId, keptId, at })
 }
 
 /** So many tenants a mail names. */

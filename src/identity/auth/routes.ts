@@ -93,7 +93,7 @@ export const authRoutes = (deps: Deps): Route[] => [
     tag: 'Sign-in',
     summary: 'Get tokens for another of your tenants',
     description:
-      'Your present tokens remain valid for their own tenant. Send your newest refresh token along: then the new tokens last as long as those, and for the tenant you are in they replace them. Without it they end after 12 hours. A session has at most 20 pairs of tokens; of those that end first, the least recently used pair ends.',
+      'Your present tokens remain valid for their own tenant. Send your newest refresh token along: then the new tokens last as long as those, and for the tenant you are in they replace them. Without it they end after 12 hours, and an access token from before a change of the password gets none: refresh it first. A session has at most 20 pairs of tokens; of those that end first, the least recently used pair ends.',
     body: z.object({
       tenant_id: bodyId,
       refresh: z
@@ -169,7 +169,7 @@ export const authRoutes = (deps: Deps): Route[] => [
     tag: 'Passwords',
     summary: 'Change your password',
     description:
-      'Ends your other sessions and sends you a mail. Passkeys and API keys stay; `revoke_keys` revokes the API keys, in all tenants.',
+      'Ends your other sessions, and of this one the tokens that other tenant switches gave, and sends you a mail. Passkeys and API keys stay; `revoke_keys` revokes the API keys, in all tenants.',
     body: z.object({
       current_password: presentedPassword,
       new_password: chosenPassword,

@@ -4,6 +4,7 @@ import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError, sessionRevoked, tokenNotValid } from '../../platform/errors.ts'
 import { sessionsEnded } from '../../platform/http/authenticate.ts'
 import type { Caller } from '../../platform/http/caller.ts'
+import { earliestId } from '../../platform/outbox/time-ordered-id.ts'
 import { recordEntry } from '../../tenancy/members/store.ts'
 import { chainOf } from '../sessions/chain-of.ts'
 import { enterable, isOverIn } from '../sessions/enter-tenant.ts'
@@ -69,7 +70,7 @@ async function enter(
     familyId === null ? null : findFamily(tx, familyId),
   ])
   if (!locked || !session || session.over || !factors) return sessionRevoked()
-  const lives = family?.session_id === sessionId && family.expires_at > now
+  const lives = family?.session_id === sessionId && !family.ended && family.expires_at > now
   if (familyId !== null && !lives) return sessionRevoked()
   if (presented && !(family && isShown(deps, family, presented, now))) return notOwnToken()
   const membership = enterable(memberships.find((found) => found.tenant_id === tenantId))
@@ -78,6 +79,7 @@ async function enter(
   const { email, auth_time: authTime } = session
   const { amr, secondFactorAt, endsAt } = chainOf(family, session)
   const showsChain = presented !== null || caller.byCookie === true
+  if (!showsChain && isFromBefore(caller, family?.access_since ?? null)) return staleAccess()
   const expiresAt = showsChain ? endsAt : Math.min(endsAt, now + switchedMs(deps))
   const entry = {
     userId,
@@ -100,6 +102,12 @@ async function enter(
 }
 
 const switchedMs = ({ config }: Deps) => config.REFRESH_TOKEN_SWITCHED_VALIDITY_SECONDS * 1000
+
+/** Whether the caller's access token was issued at `since` (ms since 1970) or before: its id begins with its time. */
+const isFromBefore = ({ jti }: Caller, since: number | null) => since !== null && jti < earliestId(since + 1)
+
+const staleAccess = () =>
+  tokenNotValid('This access token is from before a change of the password. Refresh it, or send `refresh`.')
 
 const notOwnToken = () =>
   tokenNotValid('`refresh` must be the newest refresh token that came with your access token or after it.')

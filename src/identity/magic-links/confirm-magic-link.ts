@@ -112,7 +112,7 @@ async function useLink(
       userId,
       firstName: locked.first_name,
       tenantId,
-      keepSession: null,
+      kept: null,
       requestInfo,
       at,
     }

@@ -13,7 +13,7 @@ import { assertCanEnrol, enrolmentSeconds } from './enrolment.ts'
 import { countEnrolment, notifyEnrolment } from './notify-enrolment.ts'
 import { recordConfirmed } from './record-device.ts'
 import { confirmTotpDevice, findDevice, listTotpDevices } from './store.ts'
-import { countsFrom } from './young-factors.ts'
+import { countsFrom, signInOf } from './young-factors.ts'
 
 const nothingSetUp = () => notFound('No such app is being set up: POST /api/v1/auth/otp/totp/setup/ first.')
 const alreadyConfirmed = () => invalidState('This device is confirmed already.', 'confirmed')
@@ -65,10 +65,10 @@ async function countConfirmation(deps: Deps, caller: Caller, at: number): Promis
 }
 
 async function confirm(deps: Deps, tx: Tx, caller: Caller, match: TotpMatch, at: number) {
-  const { userId, token, sessionId: signInId } = caller
+  const { userId, token } = caller
   const step = token === 'otp_pending' ? match.step : null
   const from = await countsFrom(deps, tx, caller, at)
-  const confirmed = { userId, signInId, at, ...match, step, countsFrom: from }
+  const confirmed = { userId, signInId: signInOf(caller), at, ...match, step, countsFrom: from }
   if (!(await confirmTotpDevice(tx, confirmed))) return null
   await forgiveAttempt(tx, { userId, at })
   await recordConfirmed(tx, caller, 'totp', at)
@@ -84,9 +84,11 @@ async function confirm(deps: Deps, tx: Tx, caller: Caller, match: TotpMatch, at:
 
 type Devices = Awaited<ReturnType<typeof listTotpDevices>>
 
-/** Whether this session began the set-up recently: then the person has authenticated for it, and knows the secret. */
-const isBegunBy = ({ sessionId }: Caller, device: Devices[number], now: number) =>
-  !device.confirmed && device.shown_in === sessionId && now - device.created_at <= enrolmentSeconds * 1000
+/** Whether this chain began the set-up recently: then the person has authenticated for it, and knows the secret. */
+const isBegunBy = (caller: Caller, device: Devices[number], now: number) =>
+  !device.confirmed &&
+  device.shown_in === signInOf(caller) &&
+  now - device.created_at <= enrolmentSeconds * 1000
 
 /** The id of the named device, else of the one being set up. */
 function unconfirmedOf(devices: Devices, named: string | undefined): string {

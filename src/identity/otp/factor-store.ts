@@ -106,7 +106,7 @@ export function couldMail(
     from users u where u.id = ${userId}`)
 }
 
-/** Records the sign-in that showed a young factor. As the system role. */
+/** Records the chain or the waiting sign-in that showed a young factor. As the system role. */
 export async function recordShown(
   tx: Tx,
   shown: { userId: string; deviceId: string; signInId: string },
@@ -117,20 +117,20 @@ export async function recordShown(
   await recordPasskeyShown(tx, shown)
 }
 
-/** Moves the factors shown in a waiting sign-in to the session that it became. As the system role. */
+/** Moves the factors shown in a waiting sign-in to the chain that it became. As the system role. */
 export async function moveShown(
   tx: Tx,
-  shown: { userId: string; pendingId: string; sessionId: string },
+  shown: { userId: string; pendingId: string; familyId: string },
 ): Promise<void> {
   tx.later(sql.unsafe`
-    update otp_devices set shown_in = ${shown.sessionId}
+    update otp_devices set shown_in = ${shown.familyId}
     where user_id = ${shown.userId} and shown_in = ${shown.pendingId}`)
   await movePasskeysShown(tx, shown)
 }
 
 /**
- * Makes the young factors count that were enrolled or shown in this sign-in, or in the session that waits in it to enter
- * a tenant; returns their ids. As the system role.
+ * Makes the young factors count that were enrolled or shown in this chain or waiting sign-in; returns their ids. As the
+ * system role.
  */
 export async function proveDevices(
   tx: Tx,
@@ -140,7 +140,7 @@ export async function proveDevices(
   const devices = await tx.anyFirst(sql.type(idRow)`
     update otp_devices set counts_from = null
     where user_id = ${userId} and counts_from > ${moment(at)} and confirmed_at is not null
-      and shown_in in (${signInId}, (select p.session_id from pending_sessions p where p.id = ${signInId}))
+      and shown_in = ${signInId}
     returning id`)
   return [...devices, ...(await provePasskeys(tx, proof))]
 }

@@ -11,7 +11,7 @@ import { putRecoverySet, replaceRecoveryCodes } from './code-store.ts'
 import { makeRecoveryCode, recoveryCodeHashes } from './codes.ts'
 import { assertCanEnrol } from './enrolment.ts'
 import { countEnrolment, notifyEnrolment } from './notify-enrolment.ts'
-import { countsFrom } from './young-factors.ts'
+import { countsFrom, signInOf } from './young-factors.ts'
 
 /**
  * Makes a new set of recovery codes and deletes the old set; of parallel calls only one set remains. Returns the codes,
@@ -24,7 +24,7 @@ export async function generateRecoveryCodes(deps: Deps, caller: Caller, currentP
   const at = clock()
   await assertCanEnrol(deps, caller, { now: at, currentPassword })
   await countEnrolment(deps, caller, at)
-  const { userId, sessionId: signInId, tokenTenantId: tenantId, requestInfo } = caller
+  const { userId, tokenTenantId: tenantId, requestInfo } = caller
   const { requestId } = requestInfo
   const codes = Array.from({ length: config.OTP_STATIC_TOKEN_COUNT }, makeRecoveryCode)
   const hashes = codes.map((code) => recoveryCodeHashes(sealer, userId, code)[0]!)
@@ -32,7 +32,7 @@ export async function generateRecoveryCodes(deps: Deps, caller: Caller, currentP
     countLog(tx, config, { caller, at, use: 'adds' })
     await holdSignIn(tx, caller)
     const from = await countsFrom(deps, tx, caller, at)
-    const set = { userId, id: timeOrderedId(at), countsFrom: from, signInId, at }
+    const set = { userId, id: timeOrderedId(at), countsFrom: from, signInId: signInOf(caller), at }
     const deviceId = await putRecoverySet(tx, set)
     await replaceRecoveryCodes(tx, { userId, deviceId, hashes })
     const event = { tenantId, subject: userId, actorId: userId, requestId, at }

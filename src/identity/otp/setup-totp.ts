@@ -10,6 +10,7 @@ import { assertChannelOn } from './channels.ts'
 import { totpContext } from './check-totp.ts'
 import { assertCanEnrol } from './enrolment.ts'
 import { findDevice, putUnconfirmedTotp } from './store.ts'
+import { signInOf } from './young-factors.ts'
 
 /**
  * Begins the set-up of a TOTP device, which replaces one that was never confirmed. Returns the secret, which is never
@@ -22,7 +23,7 @@ export async function setUpTotp(
   { name, currentPassword }: { name: string; currentPassword: string | undefined },
 ) {
   const { config, sealer, clock, db } = deps
-  const { userId, sessionId: signInId, auth } = caller
+  const { userId, auth } = caller
   assertChannelOn(config, 'totp')
   const at = clock()
   await assertCanEnrol(deps, caller, { now: at, currentPassword })
@@ -32,7 +33,7 @@ export async function setUpTotp(
   const device = await inTenant(db, caller, async (tx) => {
     countLog(tx, config, { caller, at, use: 'adds' })
     await holdSignIn(tx, caller)
-    await putUnconfirmedTotp(tx, { id, userId, name, secretSealed, signInId, at })
+    await putUnconfirmedTotp(tx, { id, userId, name, secretSealed, signInId: signInOf(caller), at })
     await appendAudit(tx, {
       ...doneBy(caller, at),
       action: 'otp_device:create',

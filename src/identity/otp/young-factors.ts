@@ -9,10 +9,13 @@ import { couldMail, deleteYoungDevices, proveDevices, recordShown } from './fact
 import { recordRemoved } from './record-device.ts'
 
 // A factor is young if it was enrolled with only the password although codes by e-mail were available. It counts after
-// a day, or when a factor that counts is shown in the sign-in that enrolled it or last showed it. See
+// a day, or when a factor that counts is shown by the chain that enrolled it or last showed it. See
 // docs/explanation/second-factors.md.
 
 const dayMs = 86_400_000
+
+/** What enrols or shows a factor: the chain of the caller's token, or the sign-in that waits. */
+export const signInOf = ({ familyId, sessionId }: Caller): string => familyId ?? sessionId
 
 /**
  * Whether a factor that the caller enrols at `at` (ms since 1970) is proved by more than the password. A caller with a
@@ -37,7 +40,7 @@ export async function countsFrom(
 
 /**
  * Applies the rule to a factor that this transaction accepted: a factor that counts makes the young factors of its
- * sign-in count, and a young factor counts if the session has just shown one that does. Returns the factor as it counts
+ * chain count, and a young factor counts if the chain has just shown one that does. Returns the factor as it counts
  * now. As the system role.
  */
 export async function proveFactors(
@@ -46,7 +49,8 @@ export async function proveFactors(
   shown: ShownFactor,
   at: number,
 ): Promise<ShownFactor> {
-  const { userId, sessionId: signInId } = caller
+  const { userId } = caller
+  const signInId = signInOf(caller)
   const young = shown.countsFrom !== null
   if (young && shown.type === 'email') return shown
   if (young) await recordShown(tx, { userId, deviceId: shown.deviceId, signInId })

@@ -41,7 +41,7 @@ export function deleteYoungPasskeys(tx: Tx, young: Young): Promise<readonly stri
     delete from passkeys where user_id = ${young.userId} and ${isYoung(young)} returning id`)
 }
 
-/** Records the sign-in that showed a young passkey. As the system role. */
+/** Records the chain or the waiting sign-in that showed a young passkey. As the system role. */
 export async function recordPasskeyShown(
   tx: Tx,
   { userId, deviceId, signInId }: { userId: string; deviceId: string; signInId: string },
@@ -50,16 +50,16 @@ export async function recordPasskeyShown(
     update passkeys set shown_in = ${signInId} where user_id = ${userId} and id = ${deviceId}`)
 }
 
-/** Moves the passkeys shown in a waiting sign-in to the session that it became. As the system role. */
+/** Moves the passkeys shown in a waiting sign-in to the chain that it became. As the system role. */
 export async function movePasskeysShown(
   tx: Tx,
-  { userId, pendingId, sessionId }: { userId: string; pendingId: string; sessionId: string },
+  { userId, pendingId, familyId }: { userId: string; pendingId: string; familyId: string },
 ): Promise<void> {
   tx.later(sql.unsafe`
-    update passkeys set shown_in = ${sessionId} where user_id = ${userId} and shown_in = ${pendingId}`)
+    update passkeys set shown_in = ${familyId} where user_id = ${userId} and shown_in = ${pendingId}`)
 }
 
-/** Makes the young passkeys count that were shown in this sign-in, or in the session that waits in it; returns their ids. As the system role. */
+/** Makes the young passkeys count that were shown in this chain or waiting sign-in; returns their ids. As the system role. */
 export function provePasskeys(
   tx: Tx,
   { userId, signInId, at }: { userId: string; signInId: string; at: number },
@@ -67,6 +67,6 @@ export function provePasskeys(
   return tx.anyFirst(sql.type(idRow)`
     update passkeys set counts_from = null
     where user_id = ${userId} and counts_from > ${moment(at)}
-      and shown_in in (${signInId}, (select p.session_id from pending_sessions p where p.id = ${signInId}))
+      and shown_in = ${signInId}
     returning id`)
 }

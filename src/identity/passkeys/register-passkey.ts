@@ -7,7 +7,7 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { assertCanEnrol } from '../otp/enrolment.ts'
 import { countEnrolment, notifyEnrolment } from '../otp/notify-enrolment.ts'
-import { countsFrom } from '../otp/young-factors.ts'
+import { countsFrom, signInOf } from '../otp/young-factors.ts'
 import { holdSignIn } from '../sessions/store.ts'
 import { assertRoomForPasskey } from './begin-registration.ts'
 import { assertPasskeysOn, challengeIn, passkeyInvalid } from './ceremony.ts'
@@ -50,8 +50,8 @@ export async function registerPasskey(
     await holdSignIn(tx, caller)
     await assertRoomForPasskey(tx, userId)
     const from = await countsFrom(deps, tx, caller, at)
-    const passkey = { ...made, userId, id, name, transports, countsFrom: from, signInId, at }
-    if (!(await insertPasskey(tx, passkey))) return null
+    const given = { userId, id, name, transports, countsFrom: from, signInId: signInOf(caller), at }
+    if (!(await insertPasskey(tx, { ...made, ...given }))) return null
     await recordChange(tx, caller, at, {
       event: 'identity.passkey_registered',
       data: { user_id: userId, passkey_id: id },

@@ -83,7 +83,7 @@ async function completeSignIn(deps: Deps, tx: Tx, caller: Caller, shown: Shown, 
     history,
   }
   const grant = await openSession(deps, tx, opening, requestInfo, now)
-  await moveShown(tx, { userId, pendingId, sessionId: grant.entitled.sessionId })
+  await moveShown(tx, { userId, pendingId, familyId: grant.familyId })
   return grant
 }
 
@@ -98,10 +98,12 @@ async function enter(
 ): Promise<Grant> {
   const session = await useSession(tx, { sessionId, userId, at: now })
   if (!session || isOverIn(membership, session.created_at)) throw tokenNotValid()
-  await moveShown(tx, { userId, pendingId, sessionId })
   const { auth_time: authTime } = session
   const expiresAt = Math.min(endsAt ?? session.expires_at, session.expires_at)
   const { tenant_id: tenantId, roles } = membership
   await recordEntry(tx, { tenantId, userId, at: now })
-  return addFamily(deps, tx, { ...chain, sessionId, userId, tenantId, roles, authTime, expiresAt }, now)
+  const entitled = { ...chain, sessionId, userId, tenantId, roles, authTime, expiresAt }
+  const grant = await addFamily(deps, tx, entitled, now)
+  await moveShown(tx, { userId, pendingId, familyId: grant.familyId })
+  return grant
 }

@@ -64,7 +64,7 @@ export function findAuthContext(read: Read, { now, ...bearer }: BearerKey): Prom
 type AtSeconds = Omit<BearerKey, 'now' | 'familyId'> & { familyId: string; seconds: string }
 
 const overAt = ({ seconds }: AtSeconds) =>
-  sql.fragment`s.ended_at is not null or least(s.expires_at, f.ends_at) <= to_timestamp(${seconds})`
+  sql.fragment`s.ended_at is not null or f.ended_at is not null or least(s.expires_at, f.ends_at) <= to_timestamp(${seconds})`
 
 const authContextStatement = parameterized((bearer: AtSeconds) =>
   contextStatement(authContextRow, bearer, { ...persons, session: sessionOf(bearer, overAt(bearer)) }),
@@ -72,13 +72,13 @@ const authContextStatement = parameterized((bearer: AtSeconds) =>
 
 /**
  * The same for the requester of a call that was stored at `storedAt`. A session that has ended by its time, or by its
- * person who logged out, is not over, unless all sessions of the person were ended since.
+ * person who logged out, is not over, unless all sessions of the person, or its chain, were ended since.
  */
 export const findRequesterContext = (
   tx: Read,
   bearer: BearerKey & { storedAt: number },
 ): Promise<AuthContextRow | null> => {
-  const over = sql.fragment`s.ended_at is not null and (s.end_reason is distinct from 'logout' or exists (
+  const over = sql.fragment`f.ended_at is not null or s.ended_at is not null and (s.end_reason is distinct from 'logout' or exists (
     select 1 from users p where p.id = s.user_id and p.sessions_ended_at >= ${moment(bearer.storedAt)}))`
   return authContextWith(tx, bearer, sessionOf(bearer, over))
 }

@@ -44,6 +44,21 @@ export async function deleteSurplusFamilies(
       order by ends_at desc nulls first, rotated_at desc, id desc offset ${kept - 1}))`)
 }
 
+/**
+ * Ends the chains of a session except `keptId`. The access tokens that this one gave until `at` begin no other chain without
+ * its refresh token: they can be copies. The transaction must hold the session's row (see `lockSession`). As the system role.
+ */
+export function endOtherFamilies(
+  tx: Tx,
+  { sessionId, keptId, at }: { sessionId: string; keptId: string | null; at: number },
+): void {
+  tx.later(sql.unsafe`
+    update refresh_families set ended_at = ${moment(at)}
+    where session_id = ${sessionId} and ended_at is null and id is distinct from ${keptId}::uuid`)
+  tx.later(sql.unsafe`
+    update refresh_families set access_since = ${moment(at)} where session_id = ${sessionId} and id = ${keptId}`)
+}
+
 const familyRow = z.object({
   id: z.uuid(),
   session_id: z.uuid(),
@@ -58,13 +73,14 @@ const familyRow = z.object({
   amr: z.array(z.string()).nullable(),
   second_factor_at: z.number().nullable(),
   ends_at: z.number().nullable(),
+  access_since: z.number().nullable(),
 })
 
 export type FamilyRow = z.infer<typeof familyRow>
 
 const columns = sql.fragment`
   id, session_id, user_id, tenant_id, generation, jti_hash, rotated_at, least(expires_at, ends_at) as expires_at,
-  ended_at is not null as ended, amr, second_factor_at, ends_at`
+  ended_at is not null as ended, amr, second_factor_at, ends_at, access_since`
 
 /** A chain of refresh tokens, or null. As the system role. */
 export function findFamily(tx: Tx, familyId: string): Promise<FamilyRow | null> {
@@ -134,6 +150,7 @@ export async function recordFactor(tx: Tx, factor: ShownFactor): Promise<boolean
       where id = ${sessionId} and user_id = ${userId} and ended_at is null and expires_at > ${at}
       returning id, amr, second_factor_at)
     update refresh_families f set ${change}
-    from s where f.id = ${familyId} and f.session_id = s.id and least(f.expires_at, f.ends_at) > ${at} returning f.id`)
+    from s where f.id = ${familyId} and f.session_id = s.id and f.ended_at is null
+      and least(f.expires_at, f.ends_at) > ${at} returning f.id`)
   return recorded !== null
 }

@@ -23,7 +23,7 @@ export interface FirstFactor {
   asSecond?: 'counts' | 'young'
   /** In the transaction of the sign-in: whether it is still valid, and stays so until the session is open. */
   hold(tx: Tx, now: number): Promise<boolean>
-  /** Records the sign-in that showed it: the new session, or the one that waits for a second factor. */
+  /** Records what showed it: the first chain of the session, or the sign-in that waits for a second factor. */
   bind?(tx: Tx, signInId: string): Promise<void>
 }
 
@@ -81,7 +81,7 @@ export async function signIn(
     if (membership instanceof ApiError) return membership
     const entered = await enter(deps, tx, person, membership, factor, requestInfo, factors, history, now)
     if (!(entered instanceof ApiError))
-      await factor.bind?.(tx, isChallenge(entered) ? entered.pendingId : entered.entitled.sessionId)
+      await factor.bind?.(tx, isChallenge(entered) ? entered.pendingId : entered.familyId)
     return entered
   })
   if (outcome === null || outcome instanceof ApiError) return outcome

@@ -76,7 +76,7 @@ export async function lockSession(tx: Tx, session: { id: string; at: number }): 
   return locked !== null
 }
 
-type SignIn = Pick<Caller, 'userId' | 'sessionId' | 'token'>
+type SignIn = Pick<Caller, 'userId' | 'sessionId' | 'familyId' | 'token'>
 
 /**
  * Holds a sign-in until the transaction ends: what ends all sessions of its person waits. Throws 401 `session_revoked` if
@@ -90,13 +90,14 @@ export async function holdSignIn(tx: Tx, signIn: SignIn): Promise<void> {
 }
 
 /**
- * Throws 401 `session_revoked` if the sign-in was ended. The person is locked by a statement before this one: one statement would
+ * Throws 401 `session_revoked` if the sign-in or its chain was ended. The person is locked by a statement before this one: one statement would
  * see the sign-in as it was before it waited for the lock.
  */
-export async function assertNotEnded(tx: Tx, { userId, sessionId, token }: SignIn): Promise<void> {
+export async function assertNotEnded(tx: Tx, { userId, sessionId, familyId, token }: SignIn): Promise<void> {
   const table = token === 'otp_pending' ? sql.fragment`pending_sessions` : sql.fragment`sessions`
   const lives = await tx.exists(sql.unsafe`
-    select 1 from ${table} where id = ${sessionId} and user_id = ${userId} and ended_at is null`)
+    select 1 from ${table} where id = ${sessionId} and user_id = ${userId} and ended_at is null
+      and not exists (select 1 from refresh_families f where f.id = ${familyId} and f.user_id = ${userId} and f.ended_at is not null)`)
   if (!lives) throw sessionRevoked()
 }
 

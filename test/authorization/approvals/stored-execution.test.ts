@@ -151,6 +151,13 @@ t.test('never for a requester who left, was switched off, or whose sessions were
       const change = { current_password: asker.password, new_password: 'another quiet harbour' }
       t.equal((await elsewhere.post('/api/v1/auth/password/change/', change)).status, 200)
     },
+    async ({ asker }: Office) => {
+      const another = { tenant_id: asker.tenantId } // without its refresh token: another chain of the session
+      const { access } = (await asker.post('/api/v1/auth/switch-tenant/', another)).body
+      const change = { current_password: asker.password, new_password: 'another quiet harbour' }
+      const changed = await asker.post('/api/v1/auth/password/change/', change, { token: access })
+      t.equal(changed.status, 200)
+    },
     async ({ owner, asker }: Office) => {
       const members = `/api/v1/tenants/${owner.tenantId}/members/`
       const { results } = (await owner.get(`${members}?user_id=${asker.id}`)).body
