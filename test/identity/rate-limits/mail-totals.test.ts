@@ -120,11 +120,10 @@ t.test('one account', async (t) => {
   t.same(renames, { passkey_renamed: 8 }, 'of which the worker sends five and one more: identity/notices')
 
   const settled = await person()
-  await look(
-    service,
-    'update users set email_verified_at = date_joined - interval $$2 days$$, date_joined = date_joined - interval $$2 days$$ where id = $1',
-    [settled.id],
-  )
+  await look(service, 'update users set email_verified_at = $2, date_joined = $2 where id = $1', [
+    settled.id,
+    new Date(service.now() - 2 * 86_400_000),
+  ])
   const sets = await causedBy(() => repeat(12, () => settled.post('/api/v1/auth/otp/static/generate/')))
   t.same(sets, { young_factor_added: 10 })
 })
