@@ -286,7 +286,7 @@ t.test('an explanation names what is true, what is false and what is missing', a
   const { trace } = first!
   if (!trace || !('group' in trace)) throw new Error('a group was written')
   t.strictSame([trace.outcome, ...trace.of.map(({ outcome }) => outcome)], ['unknown', 'true', 'unknown'])
-  t.strictSame(explanationSentences(explanation), [
+  t.strictSame(explanationSentences(explanation, 'ship:steer'), [
     'A policy of the tenant forbids this. The policy is "P0".',
     `"subject.id eq "${person}"" is true: the value is "${person}".`,
     '"environment.hour lt 6" is false: the value is 10.',

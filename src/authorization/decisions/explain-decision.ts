@@ -23,7 +23,11 @@ export async function explainDecision(deps: Deps, caller: Caller, { row, whole }
   const { missing, unknown } = 'cut' in row.facts ? {} : row.facts
   const hints = hintsOf(whole, missing, unknown)
   if (!whole) {
-    const explanation = [summaryOf(row), ...row.reasons.map(sentenceOf), ...doubts(row, hints)]
+    const explanation = [
+      summaryOf(row),
+      ...row.reasons.map((reason) => sentenceOf(reason, row.action)),
+      ...doubts(row, hints),
+    ]
     return { ...showDecision(row, whole), ...hints, explanation, trace: [] }
   }
   const query = queryFrom(row, emptySlice(caller.tenantId, row.policy_revision))
@@ -36,7 +40,7 @@ export async function explainDecision(deps: Deps, caller: Caller, { row, whole }
   const { policies } = asked && versions.length > 0 ? trials.explain(asked, versions) : { policies: [] }
   const decision = { ...row, durationUs: 0, approval: null, provisional: false }
   const matched = row.matched.map((match) => ({ ...match, priority: 0 }))
-  const sentences = explanationSentences({ decision: { ...decision, matched }, policies })
+  const sentences = explanationSentences({ decision: { ...decision, matched }, policies }, row.action)
   return {
     ...showDecision(row, whole),
     ...hints,

@@ -21,7 +21,7 @@ export const showDecision = (row: DecisionRow, whole: boolean) => ({
   resource: { type: row.resource_type, id: row.resource_id },
   subject: { id: row.subject_id, email: row.subject_email },
   reasons: row.reasons.map((reason) =>
-    toJsonReason(whole ? reason : { code: reason.code, layer: reason.layer }),
+    toJsonReason(whole ? reason : { code: reason.code, layer: reason.layer }, row.action),
   ),
   matched: whole ? row.matched : [],
   shadow: whole ? row.shadow : [],

@@ -46,7 +46,7 @@ export function evaluator(
     const id = randomUUIDv7()
     const hints = hintsOf(asksAboutAll, missingAttributes(query), unknown)
     return {
-      answer: answerOf(id, { ...decision, ...hints }, policies.revision),
+      answer: answerOf(id, { ...decision, ...hints, action }, policies.revision),
       record: {
         id,
         query,
@@ -90,13 +90,13 @@ const isolationAsNotFound = (decision: Decision): Decision => ({
   ),
 })
 
-function answerOf(id: string, decision: Decision & Hints, revision: number) {
+function answerOf(id: string, decision: Decision & Hints & { action: string }, revision: number) {
   return {
     decision: decision.effect === 'allow',
     context: {
       id,
       effect: decision.effect,
-      reasons: decision.reasons.map(toJsonReason),
+      reasons: decision.reasons.map((reason) => toJsonReason(reason, decision.action)),
       obligations: [...decision.obligations],
       missing_attributes: decision.missing_attributes,
       unknown_action: decision.unknown_action,

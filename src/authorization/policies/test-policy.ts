@@ -109,7 +109,7 @@ function explained({ access }: Deps, { tested }: Trial, { query, isWithheld }: T
     allowed: decision.effect === 'allow',
     applies: about.applies,
     matched: decision.matched.map(toJsonMatched),
-    reasons: decision.reasons.map(toJsonReason),
+    reasons: decision.reasons.map((reason) => toJsonReason(reason, query.action)),
     obligations: [...decision.obligations],
     missing_attributes: about.missing_attributes,
     trace: about.trace && withoutWithheld(about.trace, isWithheld),

@@ -1,5 +1,5 @@
 import { ApiError } from '../../platform/errors.ts'
-import { exceeds, type Holder, holds, isOwner } from '../../tenancy/roles/grantable-roles.ts'
+import { excessOf, type Holder, holds, isOwner } from '../../tenancy/roles/grantable-roles.ts'
 
 /** 403: this member may not act as that one. */
 export const impersonationRefused = (message: string) =>
@@ -13,6 +13,7 @@ export function assertCanImpersonate(actor: Holder, member: Holder): void {
   if (!holds(actor, 'member:impersonate'))
     throw impersonationRefused('Your roles do not permit acting as another member.')
   if (isOwner(member)) throw impersonationRefused('You cannot act as an owner.')
-  if (exceeds(actor, member))
-    throw impersonationRefused('This member has a permission that you lack, so you cannot act as them.')
+  const excess = excessOf(actor, member)
+  if (excess !== null)
+    throw impersonationRefused(`This member has ${excess}, which you lack, so you cannot act as them.`)
 }

@@ -3,7 +3,7 @@ import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import type { GrantedApproval, Resource, SubjectType } from '../../policy-engine/evaluate/query.ts'
 import type { Tx } from '../db/transaction.ts'
 import { ApiError } from '../errors.ts'
-import { refusal } from './refusal.ts'
+import { whyRefused } from './refusal.ts'
 import type { RequestInfo } from './request-info.ts'
 import type { StoredCall } from './stored-call.ts'
 
@@ -98,8 +98,12 @@ export const approvalInvalid = () =>
   )
 
 /** 403 with the approval request, which is pending, or approved and must be named in the next call. */
-export function approvalRequired(decision: Decision | null, decisionId: string, open: OpenRequest): ApiError {
-  const members = decision ? refusal(decision, decisionId).members : { decision_id: decisionId, reasons: [] }
+export function approvalRequired(
+  decision: Decision,
+  { action, decisionId }: Pick<GuardedCall, 'action' | 'decisionId'>,
+  open: OpenRequest,
+): ApiError {
+  const members = whyRefused(decision, action, decisionId)
   const detail =
     open.status === 'pending'
       ? 'A policy of the tenant requires an approval. Repeat the call when it is approved.'

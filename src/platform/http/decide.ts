@@ -33,7 +33,7 @@ export function decideRoute(deps: EngineDeps, request: RequestContext): void {
     if (decision.effect !== 'deny') continue
     request.decided = one.decided
     const hint = one === request ? '' : ` What this shows also needs ${one.route.action}.`
-    throw refusal(decision, request.caller.decisionId, hint)
+    throw refusal(decision, one.route.action, request.caller.decisionId, hint)
   }
 }
 

@@ -44,8 +44,9 @@ export function assertAllAllowed(request: RequestContext, permitOf: (one: Reques
 
 /** The permit of a request that cannot require an approval. */
 export function permit(request: RequestContext, decision: Decision): Permit {
-  const { caller, now } = request
-  if (decision.effect !== 'allow') return { effect: 'deny', refusal: refusal(decision, caller.decisionId) }
+  const { caller, route, now } = request
+  if (decision.effect !== 'allow')
+    return { effect: 'deny', refusal: refusal(decision, route.action, caller.decisionId) }
   const due = stepUpDue(decision.obligations, caller.auth.session, now)
   return due ? stepUpFirst(request, decision, due) : { effect: 'allow', approvalId: null }
 }
@@ -73,7 +74,6 @@ export async function permitChange(
   resource: Resource,
   { call, named }: Gateable,
 ): Promise<Permit> {
-  const { decisionId } = request.caller
   const presented = named?.presented && isAbout(named.presented, resource) ? named.presented : null
   const approval = presented && 'approval' in presented ? presented.approval : null
   const decision = decide(deps, request, 'resource', resource, { approval })
@@ -83,12 +83,12 @@ export async function permitChange(
     return denyBecause(request, 'impersonation_not_allowed', decision)
   if (named && !presented) return { effect: 'deny', refusal: approvalInvalid() }
   if (presented && 'pending' in presented)
-    return { effect: 'require_approval', refusal: approvalRequired(decision, decisionId, presented.pending) }
+    return { effect: 'require_approval', refusal: approvalRequired(decision, call, presented.pending) }
   if (decision.effect === 'allow') return withApproval(permit(request, decision), named)
 
   const ownerRecovery = isOwnerRecovery(request)
   const opened = await deps.approvals.request(tx, call, { resource, decision, ownerRecovery })
-  if (opened) return waiting(opened, call, approvalRequired(decision, decisionId, opened.open))
+  if (opened) return waiting(opened, call, approvalRequired(decision, call, opened.open))
   if (!ownerRecovery) return denyBecause(request, 'no_eligible_approver', decision)
   // A lone owner could otherwise never repair policies that require an approval for repairing policies.
   const withoutOthers = decide(deps, request, 'resource', resource, { approval, othersCanApprove: false })
@@ -128,5 +128,5 @@ export function denyBecause(
   const denied = deniedBecause(code, decision)
   traceDecision(request.http, 'resource', denied)
   if (request.decided) request.decided = { ...request.decided, decision: denied }
-  return { effect: 'deny', refusal: refusal(denied, request.caller.decisionId, hint) }
+  return { effect: 'deny', refusal: refusal(denied, request.route.action, request.caller.decisionId, hint) }
 }

@@ -11,21 +11,22 @@ const namedRefusals: ReadonlySet<string> = new Set([
   'tenant_archived',
 ])
 
-/** The error for a denial: 401, 403, or 404 for another tenant's object. `hint` says what to do. */
-export function refusal(decision: Decision, decisionId: string, hint = ''): ApiError {
+/** The error for a denial of `action`: 401, 403, or 404 for another tenant's object. `hint` says what to do. */
+export function refusal(decision: Decision, action: string, decisionId: string, hint = ''): ApiError {
   const { reasons } = decision
   const first = reasons[0]
   if (first?.code === 'tenant_isolation') return notFound()
   if (first?.code === 'otp_required') return unauthorized('otp_required', reasonSentence('otp_required'))
   const code = first && namedRefusals.has(first.code) ? first.code : 'permission_denied'
-  const detail = first ? sentenceOf(first) : 'You are not permitted to do this.'
-  return new ApiError(403, code, detail + hint, {
-    members: {
-      decision_id: decisionId,
-      reasons: reasons.map(toJsonReason),
-    },
-  })
+  const detail = first ? sentenceOf(first, action) : 'You are not permitted to do this.'
+  return new ApiError(403, code, detail + hint, { members: whyRefused(decision, action, decisionId) })
 }
+
+/** The decision and its reasons, as members of a refusal. */
+export const whyRefused = ({ reasons }: Decision, action: string, decisionId: string) => ({
+  decision_id: decisionId,
+  reasons: reasons.map((reason) => toJsonReason(reason, action)),
+})
 
 /** The decision as a denial, because the call does not meet the condition that `code` names. */
 export const deniedBecause = (
@@ -38,11 +39,11 @@ export const deniedBecause = (
   reasons: [{ code, layer: 'policy' }, ...decision.reasons],
 })
 
-/** A reason as callers read it. */
-export const toJsonReason = ({ code, layer, policy_id, rule, message }: Reason) => ({
+/** A reason of a decision about `action`, as callers read it. */
+export const toJsonReason = ({ code, layer, policy_id, rule, message }: Reason, action: string) => ({
   code,
   layer,
-  message: sentenceOf({ code, message }),
+  message: sentenceOf({ code, message }, action),
   ...(policy_id && { policy_id }),
   ...(rule && { rule }),
 })

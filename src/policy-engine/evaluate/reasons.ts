@@ -40,6 +40,14 @@ export function reasonSentence(code: ReasonCode): string {
   return reasonSentences[code]
 }
 
-/** The sentence for a reason: its own, if a rule of the installation gives one. */
-export const sentenceOf = ({ code, message }: { code: ReasonCode; message?: string }): string =>
-  message ?? reasonSentences[code]
+/** The sentences that name the action, which is the permission. */
+const aboutPermissions: Partial<Record<ReasonCode, (permission: string) => string>> = {
+  scope_missing: (permission) => `The scopes of this key do not include ${permission}.`,
+  missing_permission: (permission) => `None of your roles has the permission ${permission}.`,
+}
+
+/** The sentence for a reason of a decision about `action`: its own, if a rule of the installation gives one. */
+export const sentenceOf = (
+  { code, message }: { code: ReasonCode; message?: string },
+  action: string,
+): string => message ?? aboutPermissions[code]?.(action) ?? reasonSentences[code]

@@ -7,7 +7,7 @@ import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { findMember, insertMember, type MemberRow, raiseMember } from '../members/store.ts'
-import { holds, permitsMoreThan } from '../roles/grantable-roles.ts'
+import { firstExcess, holds } from '../roles/grantable-roles.ts'
 import { assertDomainAllowed } from '../tenants/email-domains.ts'
 import { type Accepted, findInviter, findOffer, lockRolesById, markAccepted, type Offer } from './store.ts'
 
@@ -84,7 +84,7 @@ async function assertStillGivable(
   const inviter = await findInviter(tx, tenantId, invited_by)
   if (!inviter || (department_id !== null && !holds(inviter, 'policy:update'))) throw invitationInvalid()
   const roles = await lockRolesById(tx, tenantId, role_ids)
-  if (roles.length < role_ids.length || permitsMoreThan(inviter, roles)) throw invitationInvalid()
+  if (roles.length < role_ids.length || firstExcess(inviter, roles)) throw invitationInvalid()
   return role_ids
 }
 

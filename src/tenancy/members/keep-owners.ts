@@ -2,7 +2,7 @@ import type { Tx } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import type { SystemRole } from '../../policy-engine/catalogue/actions.ts'
-import { type GrantedRole, holderOf, isOwner, permitsMoreThan, refused } from '../roles/grantable-roles.ts'
+import { firstExcess, type GrantedRole, holderOf, isOwner, refused } from '../roles/grantable-roles.ts'
 import { hasActiveOwner } from './store.ts'
 
 /** Whom a change of a membership is about: a person, or a service account, which has no `user_id`. */
@@ -24,8 +24,11 @@ export function assertCanChange(caller: Caller, { id, user_id, granted }: Change
     throw refused('Only owners can change the membership of an owner.')
   if ((user_id ?? id) === caller.userId) return
   const above = granted.filter((role) => !has(role, 'member'))
-  if (permitsMoreThan(holder, above))
-    throw refused('You cannot change a member who has permissions that you lack.')
+  const excess = firstExcess(holder, above)
+  if (excess)
+    throw refused(
+      `You cannot change a member who has permissions that you lack, such as ${excess.permission}.`,
+    )
 }
 
 /**

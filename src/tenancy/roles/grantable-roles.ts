@@ -34,20 +34,37 @@ export interface GrantedRole {
 }
 
 /**
- * Whether these roles have permissions that the giver lacks. Only owners can grant the role of an owner, and only owners
- * and admins that of an admin, which includes every permission of the applications; a key with scopes can grant neither.
+ * The first of these roles that has a permission which the giver lacks, with that permission; null if there is none. Only
+ * owners can grant the role of an owner, and only owners and admins that of an admin, which includes every permission of the
+ * applications; a key with scopes can grant neither.
  */
-export function permitsMoreThan(giver: Holder, roles: readonly GrantedRole[]): boolean {
-  const grants = (role: SystemRole) => roles.some(({ is_system, name }) => is_system && name === role)
-  if (grants('owner') && !isOwner(giver)) return true
-  if ((grants('owner') || grants('admin')) && (!isManager(giver) || giver.scopes)) return true
-  return lackedOf(giver, roles.flatMap(permissionsIn)).length > 0
+export function firstExcess(
+  giver: Holder,
+  roles: readonly GrantedRole[],
+): { role: string; permission: string } | null {
+  for (const role of roles) {
+    const [permission = isBeyond(giver, role) && all] = lackedOf(giver, permissionsIn(role))
+    if (permission) return { role: role.name, permission }
+  }
+  return null
 }
+
+const all = 'every permission of the applications'
+
+/** Whether a system role has more than its permissions say, which the giver lacks. */
+const isBeyond = (giver: Holder, { is_system, name }: GrantedRole) =>
+  is_system &&
+  ((name === 'owner' && !isOwner(giver)) ||
+    ((name === 'owner' || name === 'admin') && (!isManager(giver) || Boolean(giver.scopes))))
 
 /** Throws 403 for roles with permissions that the giver lacks. */
 export function assertGrantable(giver: Holder, roles: readonly GrantedRole[]): void {
-  if (permitsMoreThan(giver, roles))
-    throw refused('You cannot give a role that permits more than your own roles do.')
+  const excess = firstExcess(giver, roles)
+  if (!excess) return
+  const { role, permission } = excess
+  throw refused(
+    `You cannot give a role that permits more than your own roles do: ${role} has ${permission}, which you lack.`,
+  )
 }
 
 /** Throws 403 for permissions of a custom role that the caller lacks. */
@@ -60,10 +77,10 @@ export function assertHeld(
   if (lacked !== undefined) throw refused(`You cannot ${verb} ${lacked}: you do not have it yourself.`)
 }
 
-/** Whether a member has permissions that the holder lacks. Admins have every permission of the applications. */
-export function exceeds(holder: Holder, member: Holder): boolean {
-  if (isManager(member) && !isManager(holder)) return true
-  return lackedOf(holder, [...member.systemRoles.flatMap(permissionsOf), ...member.permissions]).length > 0
+/** A permission of a member that the holder lacks; null if there is none. Admins have every permission of the applications. */
+export function excessOf(holder: Holder, member: Holder): string | null {
+  const held = [...member.systemRoles.flatMap(permissionsOf), ...member.permissions]
+  return lackedOf(holder, held)[0] ?? (isManager(member) && !isManager(holder) ? all : null)
 }
 
 const isManager = ({ systemRoles }: Holder) => systemRoles.includes('owner') || systemRoles.includes('admin')
