@@ -96,7 +96,12 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   const pages = {
     ...docsPages(() => openapiDocument(routes, { publicUrl: config.PUBLIC_URL ?? '/', version })),
     ...linkPages({ consoleEnabled: config.CONSOLE_ENABLED }),
-    ...welcomePage({ version, publicUrl: deps.publicUrl, consoleEnabled: config.CONSOLE_ENABLED }),
+    ...welcomePage({
+      version,
+      publicUrl: deps.publicUrl,
+      tokenNames: deps.signer.names,
+      consoleEnabled: config.CONSOLE_ENABLED,
+    }),
     ...(config.production ? {} : { ...mailboxPages(deps), '/metrics': metricsPage(deps.metrics) }),
   }
   const served = [

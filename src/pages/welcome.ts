@@ -6,14 +6,21 @@ interface Welcome {
   version: string
   /** Base of absolute links, without a trailing slash; known once the process listens. */
   publicUrl: () => string
+  /** The issuer and the audience of access tokens. */
+  tokenNames: () => { issuer: string; audience: string }
   consoleEnabled: boolean
 }
 
 /**
  * `GET /`: redirects browsers to the console, or to the documentation where the console is off. Other clients get the
- * name and version of the service, and where its documentation and its console are.
+ * name and version of the service, where its documentation and its console are, and what its access tokens name.
  */
-export function welcomePage({ version, publicUrl, consoleEnabled }: Welcome): Record<string, Middleware> {
+export function welcomePage({
+  version,
+  publicUrl,
+  tokenNames,
+  consoleEnabled,
+}: Welcome): Record<string, Middleware> {
   const serve: Middleware = (ctx) => {
     if (ctx.path !== '/') throw notFound() // the router treats `//` as `/`
     ctx.vary('Accept')
@@ -31,6 +38,7 @@ export function welcomePage({ version, publicUrl, consoleEnabled }: Welcome): Re
       documentation: `${base}/docs`,
       openapi: `${base}/openapi.json`,
       console: consoleEnabled ? `${base}/console/` : null,
+      ...tokenNames(),
     })
   }
   return { '/': serve }

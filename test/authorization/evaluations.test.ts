@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { decodeJwt } from 'jose'
 import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
 import type { Client } from '../helpers/service.ts'
@@ -258,9 +259,10 @@ t.test('a batch that is no batch is 400', async (t) => {
     t.match(await admin.post(batches, batch), { status: 400, body: { errors: [{ field }] } }, field)
 })
 
-t.test('the metadata name every endpoint', async (t) => {
+t.test('the metadata name every endpoint, and the issuer and audience of tokens', async (t) => {
   const { body } = await service.call('GET', '/.well-known/authzen-configuration')
-  const { policy_decision_point: base, ...endpoints } = body
+  const { policy_decision_point: base, issuer, audience, ...endpoints } = body
+  t.match(decodeJwt(admin.access), { iss: issuer, aud: audience })
   t.equal(base, service.deps.publicUrl())
   for (const [name, address] of Object.entries<string>(endpoints)) {
     t.ok(address.startsWith(`${base}/access/v1/`), name)

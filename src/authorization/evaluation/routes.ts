@@ -53,6 +53,8 @@ const metadata = z.object({
   ...(Object.fromEntries(Object.keys(endpoints).map((name) => [name, z.url()])) as {
     [Name in keyof typeof endpoints]: z.ZodURL
   }),
+  issuer: z.string().meta({ description: 'The `iss` of access tokens' }),
+  audience: z.string().meta({ description: 'The `aud` of access tokens' }),
 })
 
 const tag = 'Evaluation'
@@ -106,7 +108,7 @@ export const evaluationRoutes = (deps: Deps, objects: ObjectFinders): Route[] =>
       path: '/.well-known/authzen-configuration',
       tag,
       summary: 'Read where the endpoints of evaluation are',
-      description: 'AuthZEN 1.0 metadata',
+      description: 'AuthZEN 1.0 metadata, and what the access tokens of the service name',
       status: 200,
       answer: metadata,
       handle: async () => ({
@@ -114,6 +116,7 @@ export const evaluationRoutes = (deps: Deps, objects: ObjectFinders): Route[] =>
         ...(Object.fromEntries(
           Object.entries(endpoints).map(([name, path]) => [name, `${deps.publicUrl()}${path}`]),
         ) as Record<keyof typeof endpoints, string>),
+        ...deps.signer.names(),
       }),
     }),
   ]

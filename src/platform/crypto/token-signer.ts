@@ -30,6 +30,8 @@ export interface TokenSigner {
   /** Gives the claims of a token of exactly this kind; throws 401 `token_not_valid` for any other. `now` is in ms. */
   verify<Kind extends TokenKind>(kind: Kind, token: string, now: number): Promise<ClaimsOf<Kind>>
   jwks(): JSONWebKeySet
+  /** The issuer and the audience of access tokens, which applications check. */
+  names(): { issuer: string; audience: string }
 }
 
 /**
@@ -140,5 +142,9 @@ export function createTokenSigner(
       }
     },
     jwks: () => ({ keys: ring().keys.map((key) => key.publicJwk) }),
+    names() {
+      const { issuer, audience } = ring()
+      return { issuer, audience }
+    },
   }
 }

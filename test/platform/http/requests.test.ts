@@ -312,6 +312,7 @@ t.test('the root redirects browsers to the documentation, and gives other client
     documentation: `${url}/docs`,
     openapi: `${url}/openapi.json`,
     console: `${service.url}/console/`,
+    ...service.deps.signer.names(),
   })
   for (const link of [body.documentation, body.openapi]) t.equal((await fetch(link)).status, 200, link)
   const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
