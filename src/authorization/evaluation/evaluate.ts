@@ -2,6 +2,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { Deps } from '../../deps.ts'
 import type { DecisionKind } from '../../platform/db/decision-kind.ts'
 import type { Caller } from '../../platform/http/caller.ts'
+import { stepUpDue } from '../../platform/http/obligations.ts'
 import type { DecisionRecord } from '../../platform/http/policies-in-force.ts'
 import { toJsonReason } from '../../platform/http/refusal.ts'
 import { isServiceAction } from '../../policy-engine/catalogue/actions.ts'
@@ -45,8 +46,9 @@ export function evaluator(
     const decision = isolationAsNotFound(deps.access.decide(query))
     const id = randomUUIDv7()
     const hints = hintsOf(asksAboutAll, missingAttributes(query), unknown)
+    const lacking = known?.id === caller.userId ? stepUpOf(decision, caller, now) : {}
     return {
-      answer: answerOf(id, { ...decision, ...hints, action }, policies.revision),
+      answer: answerOf(id, { ...decision, ...hints, action }, policies.revision, lacking),
       record: {
         id,
         query,
@@ -90,7 +92,19 @@ const isolationAsNotFound = (decision: Decision): Decision => ({
   ),
 })
 
-function answerOf(id: string, decision: Decision & Hints & { action: string }, revision: number) {
+/** What the session of the caller lacks of the step-up that permits them; null for nothing, absent if none is asked for. */
+function stepUpOf({ effect, obligations }: Decision, { auth: { session } }: Caller, now: number) {
+  if (effect !== 'allow' || !obligations.some(({ type }) => type === 'step_up')) return {}
+  const due = stepUpDue(obligations, session, now)
+  return { step_up: due && { acr_values: due.acr, max_age: due.maxAge, possible: due.possible } }
+}
+
+function answerOf(
+  id: string,
+  decision: Decision & Hints & { action: string },
+  revision: number,
+  stepUp: ReturnType<typeof stepUpOf>,
+) {
   return {
     decision: decision.effect === 'allow',
     context: {
@@ -98,6 +112,7 @@ function answerOf(id: string, decision: Decision & Hints & { action: string }, r
       effect: decision.effect,
       reasons: decision.reasons.map((reason) => toJsonReason(reason, decision.action)),
       obligations: [...decision.obligations],
+      ...stepUp,
       missing_attributes: decision.missing_attributes,
       unknown_action: decision.unknown_action,
       unknown_resource_type: decision.unknown_resource_type,

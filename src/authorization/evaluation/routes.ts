@@ -10,6 +10,13 @@ import { batchResource, evaluateBatch, questionsOf } from './evaluate-batch.ts'
 import { findParts, knownSubject } from './load-questions.ts'
 import { type Question, questionSchema } from './question.ts'
 
+const stepUpSchema = z
+  .object({ acr_values: z.enum(['aal1', 'aal2']), max_age: z.int().nullable(), possible: z.boolean() })
+  .meta({
+    description:
+      'Of a question about yourself, with the obligation `step_up`: what your session lacks, as RFC 9470 names it; null: nothing. `possible`: whether the session can meet it',
+  })
+
 const answer = z
   .object({
     decision: z.boolean(),
@@ -18,6 +25,7 @@ const answer = z
       effect: effectSchema,
       reasons: z.array(reasonSchema),
       obligations: z.array(obligationSchema),
+      step_up: stepUpSchema.nullable().optional(),
       ...hintsShape,
       policy_revision: z.int(),
     }),

@@ -3,7 +3,11 @@ import { readInTenant } from '../../platform/db/read.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { Versioned } from '../../platform/http/etag.ts'
-import { permissionsOf, type SystemRole } from '../../policy-engine/catalogue/actions.ts'
+import {
+  namesOnlyApplicationActions,
+  permissionsOf,
+  type SystemRole,
+} from '../../policy-engine/catalogue/actions.ts'
 import { listOwnMemberships, type OwnMembership } from '../../tenancy/members/store.ts'
 import { holderOf, holds } from '../../tenancy/roles/grantable-roles.ts'
 import type { TenantRow } from '../../tenancy/tenants/store.ts'
@@ -50,6 +54,7 @@ function profileOf(caller: Caller, user: Person, memberships: readonly OwnMember
     roles: here.roles,
     permissions: permissionsHeld(caller),
     impersonator: caller.impersonator,
+    key: caller.token === 'key' ? usedKey(caller) : null,
     // Who acts as the person sees nothing of their other tenants.
     memberships: (caller.impersonator ? [here] : memberships).map((membership) => ({
       tenant: brief(membership),
@@ -76,8 +81,16 @@ export function showAccountProfile(caller: Caller, { id, name, slug, status }: T
     current_tenant: { id, name, slug, status },
     roles: auth.membership?.roles ?? [],
     permissions: permissionsHeld(caller),
+    key: usedKey(caller),
   })
 }
+
+/** The key of the request. An application that gets a key of the service's own permissions could use it here. */
+const usedKey = ({ sessionId: id, auth: { scopes } }: Caller) => ({
+  id,
+  scopes: scopes && [...scopes],
+  application_only: scopes?.every(namesOnlyApplicationActions) ?? false,
+})
 
 /** The permissions of the caller's roles in the tenant of the request, each once, within the scopes of a key. */
 function permissionsHeld(caller: Caller): string[] {

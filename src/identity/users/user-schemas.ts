@@ -26,6 +26,17 @@ const tenantBrief = z.object({
   status: z.enum(['active', 'suspended', 'archived']),
 })
 
+const usedKey = z
+  .object({
+    id: z.uuid(),
+    scopes: z.array(z.string()).nullable(),
+    application_only: z.boolean().meta({
+      description:
+        'Whether every scope is of an action of an application. Without scopes, or with one of this service, whoever holds the key can act here as its holder',
+    }),
+  })
+  .meta({ description: 'The API key of this request' })
+
 /** The caller's profile: the person, the current tenant, and all memberships. */
 export const profileSchema = userSchema
   .extend({
@@ -38,6 +49,7 @@ export const profileSchema = userSchema
       .object({ id: z.uuid(), email: z.string() })
       .nullable()
       .meta({ description: 'Who acts as this person with this token' }),
+    key: usedKey.nullable(),
     memberships: z.array(
       z.object({ tenant: tenantBrief, roles: z.array(z.string()), status: z.enum(['active', 'suspended']) }),
     ),
@@ -53,6 +65,7 @@ export const accountProfileSchema = z
     current_tenant: tenantBrief,
     roles: z.array(z.string()),
     permissions: z.array(z.string()),
+    key: usedKey,
   })
   .meta({ id: 'ServiceAccountProfile' })
 

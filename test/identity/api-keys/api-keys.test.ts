@@ -32,6 +32,7 @@ t.test('a key of a service account acts as the account, with its roles', async (
     },
     roles: ['admin'],
     permissions: (await expect(200, program.get('/api/v1/users/me/'))).permissions,
+    key: { id: program.id, scopes: null, application_only: false },
   })
   const role = await expect(
     201,
@@ -61,7 +62,16 @@ t.test('a personal key acts as its person, in the tenant where it was made', asy
   const clerk = await hire('admin')
   const key = await createOwnKey(service, clerk)
   const me = await expect(200, key.get('/api/v1/users/me/'))
-  t.match(me, { id: clerk.id, email: clerk.email, current_tenant: { name: 'Firm' } })
+  t.match(me, { id: clerk.id, email: clerk.email, current_tenant: { name: 'Firm' }, key: { id: key.id } })
+  t.equal((await expect(200, clerk.get('/api/v1/users/me/'))).key, null)
+  for (const [scopes, application_only] of [
+    [['invoice:read', 'note:*'], true],
+    [['invoice:read', 'member:list'], false],
+    [['role:*'], false],
+  ] as const) {
+    const scoped = await createOwnKey(service, clerk, { scopes })
+    t.match((await expect(200, scoped.get('/api/v1/users/me/'))).key, { scopes, application_only })
+  }
   t.equal(me.memberships.length, 1, 'only the tenant of the key')
   t.equal((await expect(200, key.get('/api/v1/tenants/'))).count, 1)
   t.match(
