@@ -34,9 +34,9 @@ export type ApiKey = { id: string; name: string; prefix: string; scopes: (string
 
 export type MemberUser = { id: string; email: string; first_name: string; last_name: string; is_active: boolean; date_joined: string; membership_id: string; roles: (string)[]; department_id: string | null }
 
-export type Profile = { id: string; email: string; first_name: string; last_name: string; is_active: boolean; date_joined: string; email_verified: boolean; mfa_enabled: boolean; current_tenant: { id: string; name: string; slug: string; status: "active" | "suspended" | "archived" }; roles: (string)[]; permissions: (string)[]; impersonator: { id: string; email: string } | null; memberships: ({ tenant: { id: string; name: string; slug: string; status: "active" | "suspended" | "archived" }; roles: (string)[]; status: "active" | "suspended" })[] }
+export type Profile = { id: string; email: string; first_name: string; last_name: string; is_active: boolean; date_joined: string; email_verified: boolean; mfa_enabled: boolean; current_tenant: { id: string; name: string; slug: string; status: "active" | "suspended" | "archived" }; roles: (string)[]; permissions: (string)[]; impersonator: { id: string; email: string } | null; key: { id: string; scopes: (string)[] | null; application_only: boolean } | null; memberships: ({ tenant: { id: string; name: string; slug: string; status: "active" | "suspended" | "archived" }; roles: (string)[]; status: "active" | "suspended" })[] }
 
-export type ServiceAccountProfile = { id: string; type: "service_account"; name: string; current_tenant: { id: string; name: string; slug: string; status: "active" | "suspended" | "archived" }; roles: (string)[]; permissions: (string)[] }
+export type ServiceAccountProfile = { id: string; type: "service_account"; name: string; current_tenant: { id: string; name: string; slug: string; status: "active" | "suspended" | "archived" }; roles: (string)[]; permissions: (string)[]; key: { id: string; scopes: (string)[] | null; application_only: boolean } }
 
 export type Tenant = { id: string; name: string; slug: string; status: "active" | "suspended" | "archived"; is_active: boolean; settings: { require_mfa: boolean; time_zone: string; allowed_email_domains: (string)[] } & Record<string, unknown>; created_at: string; updated_at: string; suspended_at: string | null; archived_at: string | null; member_count: number; my_roles: (string)[] }
 
@@ -56,9 +56,13 @@ export type AttributeDefinition = { id: string; key: string; display_name: strin
 
 export type RegisteredResource = { id: string; resource_type: string; resource_id: string; owner_id: string | null; department_id: string | null; attributes: Record<string, unknown>; created_at: string; updated_at: string }
 
-export type Policy = { id: string; name: string; description: string; kind: "json" | "rego"; effect: "allow" | "deny" | "require_approval"; resource_types: (string)[]; actions: (string)[]; subjects: { roles: (string)[]; departments: (string)[]; users: (string)[] }; conditions: unknown; module: string | null; approval: { quorum: number; approver: { roles: (string)[] }; expires_in: number; valid_for: number } | null; obligations: ({ type: string; properties?: Record<string, unknown> })[]; mode: "enforce" | "shadow"; priority: number; valid_from: string | null; valid_until: string | null; is_active: boolean; version: number; checksum: string; managed_by: string | null; managed_as: string | null; is_optional: boolean; module_off_at: string | null; created_by: string | null; created_at: string; updated_at: string; warnings?: ({ code: "not_grantable" | "not_gateable" | "never_true" | "always_true" | "shadowed_by_deny" | "quorum_unreachable" | "attribute_rare" | "unknown_action" | "unknown_department"; pointer: string; detail: string })[] }
+export type Policy = { id: string; name: string; description: string; kind: "json" | "rego"; effect: "allow" | "deny" | "require_approval"; resource_types: (string)[]; actions: (string)[]; subjects: { roles: (string)[]; departments: (string)[]; users: (string)[] }; conditions: Condition | null; module: string | null; approval: { quorum: number; approver: { roles: (string)[] }; expires_in: number; valid_for: number } | null; obligations: ({ type: string; properties?: Record<string, unknown> })[]; mode: "enforce" | "shadow"; priority: number; valid_from: string | null; valid_until: string | null; is_active: boolean; version: number; checksum: string; managed_by: string | null; managed_as: string | null; is_optional: boolean; module_off_at: string | null; created_by: string | null; created_at: string; updated_at: string; warnings?: ({ code: "not_grantable" | "not_gateable" | "never_true" | "always_true" | "shadowed_by_deny" | "quorum_unreachable" | "attribute_rare" | "unknown_action" | "unknown_department"; pointer: string; detail: string })[] }
 
-export type PolicyVersion = { policy_id: string; version: number; name: string; description: string; kind: "json" | "rego"; effect: "allow" | "deny" | "require_approval"; resource_types: (string)[]; actions: (string)[]; subjects: { roles: (string)[]; departments: (string)[]; users: (string)[] }; conditions: unknown; module: string | null; approval: { quorum: number; approver: { roles: (string)[] }; expires_in: number; valid_for: number } | null; obligations: ({ type: string; properties?: Record<string, unknown> })[]; mode: "enforce" | "shadow"; priority: number; valid_from: string | null; valid_until: string | null; is_active: boolean; checksum: string; author: { id: string | null; email: string | null }; reason: string; created_at: string }
+export type Condition = { all: (Condition)[] } | { any: (Condition)[] } | { none: (Condition)[] } | Comparison
+
+export type Comparison = { attribute: string; operator: "exists" | "not_exists" | "eq" | "ne" | "in" | "not_in" | "contains" | "starts_with" | "ends_with" | "matches" | "in_department" | "lt" | "lte" | "gt" | "gte" | "between" | "in_cidr" | "not_in_cidr" | "contains_any" | "contains_all" | "subset_of"; value?: string | number | boolean | (string | number | boolean)[]; value_from?: string }
+
+export type PolicyVersion = { policy_id: string; version: number; name: string; description: string; kind: "json" | "rego"; effect: "allow" | "deny" | "require_approval"; resource_types: (string)[]; actions: (string)[]; subjects: { roles: (string)[]; departments: (string)[]; users: (string)[] }; conditions: Condition | null; module: string | null; approval: { quorum: number; approver: { roles: (string)[] }; expires_in: number; valid_for: number } | null; obligations: ({ type: string; properties?: Record<string, unknown> })[]; mode: "enforce" | "shadow"; priority: number; valid_from: string | null; valid_until: string | null; is_active: boolean; checksum: string; author: { id: string | null; email: string | null }; reason: string; created_at: string }
 
 export type PolicyTestAnswer = { effect?: "allow" | "deny" | "require_approval"; allowed?: boolean; applies?: boolean; matched?: ({ policy_id: string; version: number; name: string; effect: "allow" | "deny" | "require_approval" })[]; reasons?: ({ code: string; layer: string; message: string; policy_id?: string; rule?: string })[]; obligations?: ({ type: string; properties?: Record<string, unknown> })[]; missing_attributes?: (string)[]; trace?: unknown; messages?: (string)[]; cases: ({ name: string; effect: "allow" | "deny" | "require_approval"; expect: "allow" | "deny" | "require_approval"; passed: boolean })[]; withheld: (string)[]; duration_us: number }
 
@@ -72,7 +76,7 @@ export type Decision = { id: string; kind: "request" | "question" | "preview"; e
 
 export type ExplainedDecision = { id: string; kind: "request" | "question" | "preview"; effect: "allow" | "deny" | "require_approval"; action: string; resource: { type: string; id: string | null }; subject: { id: string; email: string | null }; reasons: ({ code: string; layer: string; message: string; policy_id?: string; rule?: string })[]; matched: ({ policy_id: string; version: number; name: string; effect: "allow" | "deny" | "require_approval" })[]; shadow: ({ policy_id: string; version: number; name: string; effect: "allow" | "deny" | "require_approval"; outcome: "would_deny" | "would_gate" | "would_allow" | "applied" | "none" | "error" })[]; obligations: ({ type: string; properties?: Record<string, unknown> })[]; policy_revision: number; request_id: string; at: string; missing_attributes: (string)[]; unknown_action: boolean; unknown_resource_type: boolean; explanation: (string)[]; trace: (unknown)[] }
 
-export type EvaluationAnswer = { decision: boolean; context: { id: string; effect: "allow" | "deny" | "require_approval"; reasons: ({ code: string; layer: string; message: string; policy_id?: string; rule?: string })[]; obligations: ({ type: string; properties?: Record<string, unknown> })[]; missing_attributes: (string)[]; unknown_action: boolean; unknown_resource_type: boolean; policy_revision: number } }
+export type EvaluationAnswer = { decision: boolean; context: { id: string; effect: "allow" | "deny" | "require_approval"; reasons: ({ code: string; layer: string; message: string; policy_id?: string; rule?: string })[]; obligations: ({ type: string; properties?: Record<string, unknown> })[]; step_up?: { acr_values: "aal1" | "aal2"; max_age: number | null; possible: boolean } | null; missing_attributes: (string)[]; unknown_action: boolean; unknown_resource_type: boolean; policy_revision: number } }
 
 export type EvaluationsAnswer = { evaluations: (EvaluationAnswer | { decision: false; context: { error: { status: number; code: string; message: string; errors?: ({ field: string; code: string; detail: string })[] } } })[] } | EvaluationAnswer
 
@@ -80,7 +84,76 @@ export type AuditEntry = { id: string; at: string; actor: { id: string | null; e
 
 export type Activity = { days: ({ date: string; joined: number; sign_ins: number; failed_sign_ins: number; denials: number })[]; complete: boolean }
 
-export type Event = { specversion: "1.0"; id: string; type: string; event_type: string; source: string; subject: string; time: string; datacontenttype: "application/json"; tenantid: string; sequence: number | null; actorid: string | null; impersonatorid: string | null; traceparent: string | null; data: Record<string, unknown> }
+/** The data of each type of event. New types and members are added: ignore those that you do not know. */
+export interface EventTypes {
+  'identity.user_created': { user_id: string; email: string | null }
+  'identity.user_updated': { user_id: string }
+  'identity.user_deleted': { user_id: string }
+  'identity.email_verified': { user_id: string; email: string | null }
+  'identity.otp_device_confirmed': { user_id: string; device_type: "totp" | "email" | "static" }
+  'identity.login_succeeded': { user_id: string; session_id: string }
+  'identity.login_failed': { user_id: string }
+  'identity.password_changed': { user_id: string }
+  'identity.session_revoked': { user_id: string; session_id: string }
+  'identity.session_compromised': { user_id: string; session_id: string }
+  'identity.otp_device_deleted': { user_id: string; device_type: "totp" | "email" | "static" }
+  'identity.recovery_codes_generated': { user_id: string }
+  'identity.recovery_code_used': { user_id: string }
+  'identity.passkey_registered': { user_id: string; passkey_id: string }
+  'identity.passkey_renamed': { user_id: string; passkey_id: string }
+  'identity.passkey_deleted': { user_id: string; passkey_id: string }
+  'identity.api_key_created': { api_key_id: string; user_id: string | null; service_account_id: string | null }
+  'identity.api_key_rotated': { api_key_id: string; user_id: string | null; service_account_id: string | null }
+  'identity.api_key_revoked': { api_key_id: string; user_id: string | null; service_account_id: string | null }
+  'tenant.tenant_created': { tenant_id: string }
+  'tenant.tenant_updated': { tenant_id: string }
+  'tenant.tenant_suspended': { tenant_id: string }
+  'tenant.tenant_activated': { tenant_id: string }
+  'tenant.tenant_archived': { tenant_id: string }
+  'tenant.tenant_deleted': { tenant_id: string }
+  'tenant.rules_updated': { tenant_id: string; manifest_revision: number }
+  'tenant.member_added': { membership_id: string; user_id: string }
+  'tenant.member_updated': { membership_id: string; user_id: string }
+  'tenant.member_removed': { membership_id: string; user_id: string }
+  'tenant.member_sessions_ended': { membership_id: string; user_id: string }
+  'tenant.member_impersonated': { membership_id: string; user_id: string }
+  'tenant.service_account_created': { service_account_id: string }
+  'tenant.service_account_updated': { service_account_id: string }
+  'tenant.service_account_deleted': { service_account_id: string }
+  'tenant.role_created': { role_id: string }
+  'tenant.role_updated': { role_id: string }
+  'tenant.role_deleted': { role_id: string }
+  'tenant.department_created': { department_id: string }
+  'tenant.department_updated': { department_id: string }
+  'tenant.department_deleted': { department_id: string }
+  'tenant.invitation_created': { invitation_id: string }
+  'tenant.invitation_resent': { invitation_id: string }
+  'tenant.invitation_cancelled': { invitation_id: string }
+  'tenant.invitation_accepted': { invitation_id: string }
+  'tenant.invitation_expired': { invitation_id: string }
+  'tenant.mail_refused': { mail_id: string; template: string }
+  'authorization.policy_created': { policy_id: string; version: number }
+  'authorization.policy_updated': { policy_id: string; version: number }
+  'authorization.policy_deleted': { policy_id: string; version: number }
+  'authorization.policy_switched_off': { policy_id: string; version: number }
+  'authorization.attribute_definition_created': { attribute_definition_id: string }
+  'authorization.attribute_definition_deleted': { attribute_definition_id: string }
+  'authorization.resource_created': { registered_resource_id: string; resource_type: string; resource_id: string }
+  'authorization.resource_updated': { registered_resource_id: string; resource_type: string; resource_id: string }
+  'authorization.resource_deleted': { registered_resource_id: string; resource_type: string; resource_id: string }
+  'authorization.approval_requested': { approval_request_id: string }
+  'authorization.approval_approved': { approval_request_id: string }
+  'authorization.approval_rejected': { approval_request_id: string }
+  'authorization.approval_cancelled': { approval_request_id: string }
+  'authorization.approval_expired': { approval_request_id: string }
+  'authorization.approval_executed': { approval_request_id: string }
+  'authorization.approval_failed': { approval_request_id: string }
+  'events.webhook_tested': { webhook_id: string }
+}
+
+export type EventOf<Type extends keyof EventTypes> = { specversion: "1.0"; id: string; source: string; subject: string; time: string; datacontenttype: "application/json"; tenantid: string; sequence: number | null; actorid: string | null; impersonatorid: string | null; traceparent: string | null } & { type: Type; event_type: Type; data: EventTypes[Type] }
+
+export type Event = { [Type in keyof EventTypes]: EventOf<Type> }[keyof EventTypes]
 
 export type Webhook = { id: string; url: string; description: string; event_types: (string)[]; is_active: boolean; status: "active" | "disabled"; disabled_reason: "gone" | "failing" | null; managed_by: string | null; managed_as: string | null; created_at: string; updated_at: string; last_success_at: string | null; last_failure_at: string | null; warnings?: ({ code: "unknown_event_type"; pointer: string })[] }
 
@@ -133,11 +206,11 @@ export interface Operations {
   'GET /users/me/keys/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (ApiKey)[]; count: number | null } }
   'POST /users/me/keys/': { query: {  }; body: { name: string; expires_in?: number; scopes?: (string)[] | null; current_password?: string }; answer: { id: string; name: string; prefix: string; scopes: (string)[] | null; created_at: string; expires_at: string; last_used_at: string | null; successor_id: string | null; key: string } }
   'POST /users/me/keys/{kid}/rotate/': { query: {  }; body: { overlap?: number; current_password?: string }; answer: { id: string; name: string; prefix: string; scopes: (string)[] | null; created_at: string; expires_at: string; last_used_at: string | null; successor_id: string | null; key: string } }
-  'DELETE /users/me/keys/{kid}/': { query: {  }; body: undefined; answer: undefined }
+  'DELETE /users/me/keys/{kid}/': { query: {  }; body: undefined; answer: undefined; stored: true }
   'GET /service-accounts/{id}/keys/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (ApiKey)[]; count: number | null } }
   'POST /service-accounts/{id}/keys/': { query: {  }; body: { name: string; expires_in?: number; scopes?: (string)[] | null; current_password?: string }; answer: { id: string; name: string; prefix: string; scopes: (string)[] | null; created_at: string; expires_at: string; last_used_at: string | null; successor_id: string | null; key: string } }
   'POST /service-accounts/{id}/keys/{kid}/rotate/': { query: {  }; body: { overlap?: number; current_password?: string }; answer: { id: string; name: string; prefix: string; scopes: (string)[] | null; created_at: string; expires_at: string; last_used_at: string | null; successor_id: string | null; key: string } }
-  'DELETE /service-accounts/{id}/keys/{kid}/': { query: {  }; body: undefined; answer: undefined }
+  'DELETE /service-accounts/{id}/keys/{kid}/': { query: {  }; body: undefined; answer: undefined; stored: true }
   'POST /keys/revoke/': { query: {  }; body: { key: string }; answer: undefined }
   'GET /users/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at" | "email" | "-email"; email?: string; is_active?: boolean; role?: string; department_id?: string; created_at__gte?: string; created_at__lte?: string; search?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (MemberUser)[]; count: number | null } }
   'GET /users/me/': { query: {  }; body: undefined; answer: Profile | ServiceAccountProfile }
@@ -150,41 +223,41 @@ export interface Operations {
   'GET /tenants/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at" | "name" | "-name"; status?: "active" | "suspended" | "archived"; created_at__gte?: string; created_at__lte?: string; search?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (Tenant)[]; count: number | null } }
   'POST /tenants/': { query: {  }; body: { name: string; slug?: string }; answer: Tenant }
   'GET /tenants/{id}/': { query: {  }; body: undefined; answer: Tenant }
-  'PUT /tenants/{id}/': { query: {  }; body: { name?: string; settings?: { require_mfa?: boolean; time_zone?: string; allowed_email_domains?: (string)[] } }; answer: Tenant }
-  'PATCH /tenants/{id}/': { query: {  }; body: { name?: string; settings?: { require_mfa?: boolean; time_zone?: string; allowed_email_domains?: (string)[] } }; answer: Tenant }
-  'DELETE /tenants/{id}/': { query: {  }; body: undefined; answer: undefined }
-  'POST /tenants/{id}/suspend/': { query: {  }; body: undefined; answer: Tenant }
+  'PUT /tenants/{id}/': { query: {  }; body: { name?: string; settings?: { require_mfa?: boolean; time_zone?: string; allowed_email_domains?: (string)[] } }; answer: Tenant; stored: true }
+  'PATCH /tenants/{id}/': { query: {  }; body: { name?: string; settings?: { require_mfa?: boolean; time_zone?: string; allowed_email_domains?: (string)[] } }; answer: Tenant; stored: true }
+  'DELETE /tenants/{id}/': { query: {  }; body: undefined; answer: undefined; stored: true }
+  'POST /tenants/{id}/suspend/': { query: {  }; body: undefined; answer: Tenant; stored: true }
   'POST /tenants/{id}/activate/': { query: {  }; body: undefined; answer: Tenant }
-  'POST /tenants/{id}/archive/': { query: {  }; body: undefined; answer: Tenant }
+  'POST /tenants/{id}/archive/': { query: {  }; body: undefined; answer: Tenant; stored: true }
   'GET /tenants/{id}/members/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at" | "email" | "-email"; role?: string; kind?: "user" | "service_account"; status?: "active" | "suspended"; department_id?: string; manager_id?: string; user_id?: string; created_at__gte?: string; created_at__lte?: string; search?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (Member)[]; count: number | null } }
-  'POST /tenants/{id}/members/': { query: {  }; body: { user_id: string; roles?: (string)[]; role?: string; department_id?: string | null; manager_id?: string | null; attributes?: Record<string, unknown> }; answer: Member }
+  'POST /tenants/{id}/members/': { query: {  }; body: { user_id: string; roles?: (string)[]; role?: string; department_id?: string | null; manager_id?: string | null; attributes?: Record<string, unknown> }; answer: Member; stored: true }
   'GET /tenants/{id}/members/{mid}/': { query: {  }; body: undefined; answer: Member }
-  'PUT /tenants/{id}/members/{mid}/': { query: {  }; body: { roles?: (string)[]; role?: string; department_id?: string | null; manager_id?: string | null; attributes?: Record<string, unknown>; status?: "active" | "suspended" }; answer: Member }
-  'PATCH /tenants/{id}/members/{mid}/': { query: {  }; body: { roles?: (string)[]; role?: string; department_id?: string | null; manager_id?: string | null; attributes?: Record<string, unknown>; status?: "active" | "suspended" }; answer: Member }
-  'DELETE /tenants/{id}/members/{mid}/': { query: {  }; body: undefined; answer: undefined }
-  'DELETE /tenants/{id}/members/{mid}/sessions/': { query: {  }; body: undefined; answer: undefined }
+  'PUT /tenants/{id}/members/{mid}/': { query: {  }; body: { roles?: (string)[]; role?: string; department_id?: string | null; manager_id?: string | null; attributes?: Record<string, unknown>; status?: "active" | "suspended" }; answer: Member; stored: true }
+  'PATCH /tenants/{id}/members/{mid}/': { query: {  }; body: { roles?: (string)[]; role?: string; department_id?: string | null; manager_id?: string | null; attributes?: Record<string, unknown>; status?: "active" | "suspended" }; answer: Member; stored: true }
+  'DELETE /tenants/{id}/members/{mid}/': { query: {  }; body: undefined; answer: undefined; stored: true }
+  'DELETE /tenants/{id}/members/{mid}/sessions/': { query: {  }; body: undefined; answer: undefined; stored: true }
   'POST /tenants/leave/': { query: {  }; body: { token: string }; answer: { message: "You have left the tenant" } }
   'POST /tenants/{id}/members/{mid}/impersonate/': { query: {  }; body: { reason: string }; answer: Impersonation }
   'GET /service-accounts/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at" | "name" | "-name"; status?: "active" | "disabled"; created_at__gte?: string; created_at__lte?: string; search?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (ServiceAccount)[]; count: number | null } }
-  'POST /service-accounts/': { query: {  }; body: { name: string; description?: string; roles?: (string)[]; role?: string; department_id?: string | null; manager_id?: string | null; attributes?: Record<string, unknown> }; answer: ServiceAccount }
+  'POST /service-accounts/': { query: {  }; body: { name: string; description?: string; roles?: (string)[]; role?: string; department_id?: string | null; manager_id?: string | null; attributes?: Record<string, unknown> }; answer: ServiceAccount; stored: true }
   'GET /service-accounts/{id}/': { query: {  }; body: undefined; answer: ServiceAccount }
-  'PATCH /service-accounts/{id}/': { query: {  }; body: { name?: string; description?: string; roles?: (string)[]; role?: string; department_id?: string | null; manager_id?: string | null; attributes?: Record<string, unknown>; status?: "active" | "disabled" }; answer: ServiceAccount }
-  'DELETE /service-accounts/{id}/': { query: {  }; body: undefined; answer: undefined }
+  'PATCH /service-accounts/{id}/': { query: {  }; body: { name?: string; description?: string; roles?: (string)[]; role?: string; department_id?: string | null; manager_id?: string | null; attributes?: Record<string, unknown>; status?: "active" | "disabled" }; answer: ServiceAccount; stored: true }
+  'DELETE /service-accounts/{id}/': { query: {  }; body: undefined; answer: undefined; stored: true }
   'GET /tenants/{id}/roles/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at" | "name" | "-name"; is_system?: boolean; managed_by?: string; created_at__gte?: string; created_at__lte?: string; search?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (Role)[]; count: number | null } }
-  'POST /tenants/{id}/roles/': { query: {  }; body: { name: string; description?: string; permissions?: (string)[] }; answer: Role }
+  'POST /tenants/{id}/roles/': { query: {  }; body: { name: string; description?: string; permissions?: (string)[] }; answer: Role; stored: true }
   'GET /tenants/{id}/roles/{rid}/': { query: {  }; body: undefined; answer: Role }
-  'PUT /tenants/{id}/roles/{rid}/': { query: {  }; body: { name?: string; description?: string; permissions?: (string)[] }; answer: Role }
-  'PATCH /tenants/{id}/roles/{rid}/': { query: {  }; body: { name?: string; description?: string; permissions?: (string)[] }; answer: Role }
-  'DELETE /tenants/{id}/roles/{rid}/': { query: {  }; body: undefined; answer: undefined }
+  'PUT /tenants/{id}/roles/{rid}/': { query: {  }; body: { name?: string; description?: string; permissions?: (string)[] }; answer: Role; stored: true }
+  'PATCH /tenants/{id}/roles/{rid}/': { query: {  }; body: { name?: string; description?: string; permissions?: (string)[] }; answer: Role; stored: true }
+  'DELETE /tenants/{id}/roles/{rid}/': { query: {  }; body: undefined; answer: undefined; stored: true }
   'GET /tenants/{id}/departments/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at" | "name" | "-name"; parent_id?: string; created_at__gte?: string; created_at__lte?: string; search?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (Department)[]; count: number | null } }
-  'POST /tenants/{id}/departments/': { query: {  }; body: { name: string; description?: string; parent_id?: string | null }; answer: Department }
+  'POST /tenants/{id}/departments/': { query: {  }; body: { name: string; description?: string; parent_id?: string | null }; answer: Department; stored: true }
   'GET /tenants/{id}/departments/{did}/': { query: {  }; body: undefined; answer: Department }
-  'PUT /tenants/{id}/departments/{did}/': { query: {  }; body: { name?: string; description?: string; parent_id?: string | null }; answer: Department }
-  'PATCH /tenants/{id}/departments/{did}/': { query: {  }; body: { name?: string; description?: string; parent_id?: string | null }; answer: Department }
-  'DELETE /tenants/{id}/departments/{did}/': { query: {  }; body: undefined; answer: undefined }
+  'PUT /tenants/{id}/departments/{did}/': { query: {  }; body: { name?: string; description?: string; parent_id?: string | null }; answer: Department; stored: true }
+  'PATCH /tenants/{id}/departments/{did}/': { query: {  }; body: { name?: string; description?: string; parent_id?: string | null }; answer: Department; stored: true }
+  'DELETE /tenants/{id}/departments/{did}/': { query: {  }; body: undefined; answer: undefined; stored: true }
   'GET /users/me/invitations/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (ReceivedInvitation)[]; count: number | null } }
   'GET /tenants/{id}/invitations/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at" | "email" | "-email"; status?: "pending" | "accepted" | "cancelled" | "expired"; email?: string; created_at__gte?: string; created_at__lte?: string; search?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (Invitation)[]; count: number | null } }
-  'POST /tenants/{id}/invitations/': { query: {  }; body: { email: string; roles?: (string)[]; role?: string; department_id?: string | null; message?: string }; answer: Invitation }
+  'POST /tenants/{id}/invitations/': { query: {  }; body: { email: string; roles?: (string)[]; role?: string; department_id?: string | null; message?: string }; answer: Invitation; stored: true }
   'GET /tenants/{id}/invitations/{iid}/': { query: {  }; body: undefined; answer: Invitation }
   'POST /tenants/{id}/invitations/{iid}/cancel/': { query: {  }; body: undefined; answer: Invitation }
   'POST /tenants/{id}/invitations/{iid}/resend/': { query: {  }; body: undefined; answer: Invitation }
@@ -197,18 +270,18 @@ export interface Operations {
   'PUT /resources/{resource_type}/{resource_id}/': { query: {  }; body: ResourceRegistration; answer: RegisteredResource }
   'DELETE /resources/{resource_type}/{resource_id}/': { query: {  }; body: undefined; answer: undefined }
   'GET /policies/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at" | "name" | "-name"; effect?: "allow" | "deny" | "require_approval"; is_active?: boolean; mode?: "enforce" | "shadow"; managed_by?: string; resource_type?: string; action?: string; created_at__gte?: string; created_at__lte?: string; search?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (Policy)[]; count: number | null } }
-  'POST /policies/': { query: {  }; body: { name: string; description?: string; kind?: "json" | "rego"; effect: "allow" | "deny" | "require_approval"; actions: (string)[]; resource_types?: (string)[]; mode?: "enforce" | "shadow"; priority?: number; valid_from?: string | null; valid_until?: string | null; is_active?: boolean; subjects?: unknown; conditions?: unknown; approval?: unknown; obligations?: unknown; module?: string | null; change_reason?: string }; answer: Policy }
+  'POST /policies/': { query: {  }; body: { name: string; description?: string; kind?: "json" | "rego"; effect: "allow" | "deny" | "require_approval"; actions: (string)[]; resource_types?: (string)[]; mode?: "enforce" | "shadow"; priority?: number; valid_from?: string | null; valid_until?: string | null; is_active?: boolean; subjects?: { roles?: (string)[]; departments?: (string)[]; users?: (string)[] } | null; conditions?: Condition | null; approval?: { quorum?: number; approver?: { roles?: (string)[] }; expires_in?: number; valid_for?: number } | null; obligations?: ({ type: string; properties?: Record<string, unknown> })[] | null; module?: string | null; change_reason?: string }; answer: Policy; stored: true }
   'GET /policies/{id}/': { query: {  }; body: undefined; answer: Policy }
-  'PUT /policies/{id}/': { query: {  }; body: { name?: string; description?: string; kind?: "json" | "rego"; effect?: "allow" | "deny" | "require_approval"; actions?: (string)[]; resource_types?: (string)[]; mode?: "enforce" | "shadow"; priority?: number; valid_from?: string | null; valid_until?: string | null; is_active?: boolean; subjects?: unknown; conditions?: unknown; approval?: unknown; obligations?: unknown; module?: string | null; change_reason?: string }; answer: Policy }
-  'PATCH /policies/{id}/': { query: {  }; body: { name?: string; description?: string; kind?: "json" | "rego"; effect?: "allow" | "deny" | "require_approval"; actions?: (string)[]; resource_types?: (string)[]; mode?: "enforce" | "shadow"; priority?: number; valid_from?: string | null; valid_until?: string | null; is_active?: boolean; subjects?: unknown; conditions?: unknown; approval?: unknown; obligations?: unknown; module?: string | null; change_reason?: string }; answer: Policy }
-  'DELETE /policies/{id}/': { query: {  }; body: undefined; answer: undefined }
+  'PUT /policies/{id}/': { query: {  }; body: { name?: string; description?: string; kind?: "json" | "rego"; effect?: "allow" | "deny" | "require_approval"; actions?: (string)[]; resource_types?: (string)[]; mode?: "enforce" | "shadow"; priority?: number; valid_from?: string | null; valid_until?: string | null; is_active?: boolean; subjects?: { roles?: (string)[]; departments?: (string)[]; users?: (string)[] } | null; conditions?: Condition | null; approval?: { quorum?: number; approver?: { roles?: (string)[] }; expires_in?: number; valid_for?: number } | null; obligations?: ({ type: string; properties?: Record<string, unknown> })[] | null; module?: string | null; change_reason?: string }; answer: Policy; stored: true }
+  'PATCH /policies/{id}/': { query: {  }; body: { name?: string; description?: string; kind?: "json" | "rego"; effect?: "allow" | "deny" | "require_approval"; actions?: (string)[]; resource_types?: (string)[]; mode?: "enforce" | "shadow"; priority?: number; valid_from?: string | null; valid_until?: string | null; is_active?: boolean; subjects?: { roles?: (string)[]; departments?: (string)[]; users?: (string)[] } | null; conditions?: Condition | null; approval?: { quorum?: number; approver?: { roles?: (string)[] }; expires_in?: number; valid_for?: number } | null; obligations?: ({ type: string; properties?: Record<string, unknown> })[] | null; module?: string | null; change_reason?: string }; answer: Policy; stored: true }
+  'DELETE /policies/{id}/': { query: {  }; body: undefined; answer: undefined; stored: true }
   'GET /policies/{id}/versions/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (PolicyVersion)[]; count: number | null } }
-  'POST /policies/{id}/rollback/': { query: {  }; body: { version: number; change_reason?: string }; answer: Policy }
-  'POST /policies/{id}/test/': { query: {  }; body: { subject?: { type?: string; id?: string; roles?: (string)[]; properties?: Record<string, unknown> }; action?: string | { name: string; properties?: Record<string, unknown> }; resource?: { type: string; id?: string | null; properties?: Record<string, unknown> }; context?: Record<string, unknown>; cases?: ({ name?: string; input?: { subject?: { type?: string; id?: string; roles?: (string)[]; properties?: Record<string, unknown> }; action?: string | { name: string; properties?: Record<string, unknown> }; resource?: { type: string; id?: string | null; properties?: Record<string, unknown> }; context?: Record<string, unknown> }; expect: "allow" | "deny" | "require_approval" })[]; draft?: { name: string; description?: string; kind?: "json" | "rego"; effect: "allow" | "deny" | "require_approval"; actions: (string)[]; resource_types?: (string)[]; mode?: "enforce" | "shadow"; priority?: number; valid_from?: string | null; valid_until?: string | null; is_active?: boolean; subjects?: unknown; conditions?: unknown; approval?: unknown; obligations?: unknown; module?: string | null } }; answer: PolicyTestAnswer }
-  'POST /policies/{id}/preview/': { query: {  }; body: { draft?: { name: string; description?: string; kind?: "json" | "rego"; effect: "allow" | "deny" | "require_approval"; actions: (string)[]; resource_types?: (string)[]; mode?: "enforce" | "shadow"; priority?: number; valid_from?: string | null; valid_until?: string | null; is_active?: boolean; subjects?: unknown; conditions?: unknown; approval?: unknown; obligations?: unknown; module?: string | null }; limit?: number }; answer: PolicyPreview }
-  'POST /policies/test-draft/': { query: {  }; body: { subject?: { type?: string; id?: string; roles?: (string)[]; properties?: Record<string, unknown> }; action?: string | { name: string; properties?: Record<string, unknown> }; resource?: { type: string; id?: string | null; properties?: Record<string, unknown> }; context?: Record<string, unknown>; cases?: ({ name?: string; input?: { subject?: { type?: string; id?: string; roles?: (string)[]; properties?: Record<string, unknown> }; action?: string | { name: string; properties?: Record<string, unknown> }; resource?: { type: string; id?: string | null; properties?: Record<string, unknown> }; context?: Record<string, unknown> }; expect: "allow" | "deny" | "require_approval" })[]; draft: { name: string; description?: string; kind?: "json" | "rego"; effect: "allow" | "deny" | "require_approval"; actions: (string)[]; resource_types?: (string)[]; mode?: "enforce" | "shadow"; priority?: number; valid_from?: string | null; valid_until?: string | null; is_active?: boolean; subjects?: unknown; conditions?: unknown; approval?: unknown; obligations?: unknown; module?: string | null } }; answer: PolicyTestAnswer }
-  'POST /policies/preview-draft/': { query: {  }; body: { draft: { name: string; description?: string; kind?: "json" | "rego"; effect: "allow" | "deny" | "require_approval"; actions: (string)[]; resource_types?: (string)[]; mode?: "enforce" | "shadow"; priority?: number; valid_from?: string | null; valid_until?: string | null; is_active?: boolean; subjects?: unknown; conditions?: unknown; approval?: unknown; obligations?: unknown; module?: string | null }; limit?: number }; answer: PolicyPreview }
-  'POST /policies/{id}/promote/': { query: {  }; body: { promotion_token: string; accept_unreplayed?: boolean; change_reason?: string }; answer: Policy }
+  'POST /policies/{id}/rollback/': { query: {  }; body: { version: number; change_reason?: string }; answer: Policy; stored: true }
+  'POST /policies/{id}/test/': { query: {  }; body: { subject?: { type?: string; id?: string; roles?: (string)[]; properties?: Record<string, unknown> }; action?: string | { name: string; properties?: Record<string, unknown> }; resource?: { type: string; id?: string | null; properties?: Record<string, unknown> }; context?: Record<string, unknown>; cases?: ({ name?: string; input?: { subject?: { type?: string; id?: string; roles?: (string)[]; properties?: Record<string, unknown> }; action?: string | { name: string; properties?: Record<string, unknown> }; resource?: { type: string; id?: string | null; properties?: Record<string, unknown> }; context?: Record<string, unknown> }; expect: "allow" | "deny" | "require_approval" })[]; draft?: { name: string; description?: string; kind?: "json" | "rego"; effect: "allow" | "deny" | "require_approval"; actions: (string)[]; resource_types?: (string)[]; mode?: "enforce" | "shadow"; priority?: number; valid_from?: string | null; valid_until?: string | null; is_active?: boolean; subjects?: { roles?: (string)[]; departments?: (string)[]; users?: (string)[] } | null; conditions?: Condition | null; approval?: { quorum?: number; approver?: { roles?: (string)[] }; expires_in?: number; valid_for?: number } | null; obligations?: ({ type: string; properties?: Record<string, unknown> })[] | null; module?: string | null } }; answer: PolicyTestAnswer }
+  'POST /policies/{id}/preview/': { query: {  }; body: { draft?: { name: string; description?: string; kind?: "json" | "rego"; effect: "allow" | "deny" | "require_approval"; actions: (string)[]; resource_types?: (string)[]; mode?: "enforce" | "shadow"; priority?: number; valid_from?: string | null; valid_until?: string | null; is_active?: boolean; subjects?: { roles?: (string)[]; departments?: (string)[]; users?: (string)[] } | null; conditions?: Condition | null; approval?: { quorum?: number; approver?: { roles?: (string)[] }; expires_in?: number; valid_for?: number } | null; obligations?: ({ type: string; properties?: Record<string, unknown> })[] | null; module?: string | null }; limit?: number }; answer: PolicyPreview }
+  'POST /policies/test-draft/': { query: {  }; body: { subject?: { type?: string; id?: string; roles?: (string)[]; properties?: Record<string, unknown> }; action?: string | { name: string; properties?: Record<string, unknown> }; resource?: { type: string; id?: string | null; properties?: Record<string, unknown> }; context?: Record<string, unknown>; cases?: ({ name?: string; input?: { subject?: { type?: string; id?: string; roles?: (string)[]; properties?: Record<string, unknown> }; action?: string | { name: string; properties?: Record<string, unknown> }; resource?: { type: string; id?: string | null; properties?: Record<string, unknown> }; context?: Record<string, unknown> }; expect: "allow" | "deny" | "require_approval" })[]; draft: { name: string; description?: string; kind?: "json" | "rego"; effect: "allow" | "deny" | "require_approval"; actions: (string)[]; resource_types?: (string)[]; mode?: "enforce" | "shadow"; priority?: number; valid_from?: string | null; valid_until?: string | null; is_active?: boolean; subjects?: { roles?: (string)[]; departments?: (string)[]; users?: (string)[] } | null; conditions?: Condition | null; approval?: { quorum?: number; approver?: { roles?: (string)[] }; expires_in?: number; valid_for?: number } | null; obligations?: ({ type: string; properties?: Record<string, unknown> })[] | null; module?: string | null } }; answer: PolicyTestAnswer }
+  'POST /policies/preview-draft/': { query: {  }; body: { draft: { name: string; description?: string; kind?: "json" | "rego"; effect: "allow" | "deny" | "require_approval"; actions: (string)[]; resource_types?: (string)[]; mode?: "enforce" | "shadow"; priority?: number; valid_from?: string | null; valid_until?: string | null; is_active?: boolean; subjects?: { roles?: (string)[]; departments?: (string)[]; users?: (string)[] } | null; conditions?: Condition | null; approval?: { quorum?: number; approver?: { roles?: (string)[] }; expires_in?: number; valid_for?: number } | null; obligations?: ({ type: string; properties?: Record<string, unknown> })[] | null; module?: string | null }; limit?: number }; answer: PolicyPreview }
+  'POST /policies/{id}/promote/': { query: {  }; body: { promotion_token: string; accept_unreplayed?: boolean; change_reason?: string }; answer: Policy; stored: true }
   'GET /policies/{id}/stats/': { query: {  }; body: undefined; answer: PolicyStats }
   'GET /approval-requests/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; status?: "pending" | "approved" | "rejected" | "cancelled" | "expired" | "executed"; action?: string; requester_id?: string; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (ApprovalRequest)[]; count: number | null } }
   'GET /approval-requests/pending/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; status?: "pending" | "approved" | "rejected" | "cancelled" | "expired" | "executed"; action?: string; requester_id?: string; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (ApprovalRequest)[]; count: number | null } }
@@ -219,11 +292,12 @@ export interface Operations {
   'GET /decisions/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; kind?: "request" | "question" | "preview" | "all"; effect?: "allow" | "deny" | "require_approval"; action?: string; subject_id?: string; resource_type?: string; resource_id?: string; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (Decision)[] } }
   'GET /decisions/{id}/': { query: {  }; body: undefined; answer: Decision }
   'GET /decisions/{id}/explain/': { query: {  }; body: undefined; answer: ExplainedDecision }
-  'POST /access/evaluation': { query: {  }; body: EvaluationRequest; answer: EvaluationAnswer }
-  'POST /access/evaluations': { query: {  }; body: EvaluationsRequest; answer: EvaluationsAnswer }
-  'POST /access/search/subject': { query: {  }; body: SubjectSearch; answer: { results: ({ type: string; id: string })[]; page: { next_token: string; count: number }; context: { policy_revision: number } } }
-  'POST /access/search/resource': { query: {  }; body: ResourceSearch; answer: { results: ({ type: string; id: string })[]; page: { next_token: string; count: number }; context: { policy_revision: number } } }
-  'POST /access/search/action': { query: {  }; body: ActionSearch; answer: { results: ({ name: string })[]; page: { next_token: string; count: number }; context: { policy_revision: number } } }
+  'POST /access/v1/evaluation': { query: {  }; body: EvaluationRequest; answer: EvaluationAnswer }
+  'POST /access/v1/evaluations': { query: {  }; body: EvaluationsRequest; answer: EvaluationsAnswer }
+  'GET /.well-known/authzen-configuration': { query: {  }; body: undefined; answer: { policy_decision_point: string; access_evaluation_endpoint: string; access_evaluations_endpoint: string; search_subject_endpoint: string; search_resource_endpoint: string; search_action_endpoint: string; issuer: string; audience: string } }
+  'POST /access/v1/search/subject': { query: {  }; body: SubjectSearch; answer: { results: ({ type: string; id: string })[]; page: { next_token: string; count: number }; context: { policy_revision: number } } }
+  'POST /access/v1/search/resource': { query: {  }; body: ResourceSearch; answer: { results: ({ type: string; id: string })[]; page: { next_token: string; count: number }; context: { policy_revision: number } } }
+  'POST /access/v1/search/action': { query: {  }; body: ActionSearch; answer: { results: ({ name: string })[]; page: { next_token: string; count: number }; context: { policy_revision: number } } }
   'GET /audit-log/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; action?: string; actor_id?: string; impersonator_id?: string; target_id?: string; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (AuditEntry)[] } }
   'GET /activity/': { query: {  }; body: undefined; answer: Activity }
   'GET /events/': { query: { after?: number; newest?: boolean; page_size?: number }; body: undefined; answer: { next: string | null; previous: string | null; results: (Event)[] } }

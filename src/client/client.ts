@@ -1,6 +1,13 @@
 import type { TokenPair } from './api-types.ts'
-import { type AuthorizeOptions, isAllowed, type Question } from './authorize.ts'
 import type { Credentials } from './credentials.ts'
+import { inTime } from './deadline.ts'
+import {
+  type AccessDecision,
+  type AuthorizeOptions,
+  type DecideOptions,
+  decide,
+  type Question,
+} from './decide.ts'
 import {
   type AnswerOf,
   type AnyInput,
@@ -10,6 +17,8 @@ import {
   type RowOf,
   repetitionOf,
   requestOf,
+  type StorableOperation,
+  type Stored,
 } from './operations.ts'
 import { isProblem } from './problem.ts'
 import { withRetries } from './retry.ts'
@@ -34,6 +43,11 @@ export interface Client {
     operation: K,
     ...input: Inputs<K>
   ): Promise<{ body: AnswerOf<K>; etag: string | null }>
+  /**
+   * The same with `Prefer: respond-async`: a call that needs an approval is stored, and carried out when it is approved. The
+   * answer is then the `approval_request`.
+   */
+  callOrStore<K extends StorableOperation>(operation: K, ...input: Inputs<K>): Promise<AnswerOf<K> | Stored>
   /** The rows of a list, over all its pages. */
   each<K extends ListOperation>(operation: K, ...input: Inputs<K>): AsyncGenerator<RowOf<K>, void, undefined>
   /**
@@ -41,6 +55,8 @@ export interface Client {
    * obligations that the caller does not carry out, it is false.
    */
   authorize(question: Question, options?: AuthorizeOptions): Promise<boolean>
+  /** The same with all that the service says: reasons, obligations, approvals, the id of the decision. Never throws. */
+  decide(question: Question, options?: DecideOptions): Promise<AccessDecision>
   /** The same client with other credentials. */
   as(credentials: Credentials): Client
 }
@@ -51,12 +67,20 @@ export function createClient(options: ClientOptions): Client {
   const transport: Transport = { url, timeoutMs, fetch: options.fetch ?? ((...args) => fetch(...args)) }
   const send = (operation: string, input: AnyInput) => sendCall(transport, credentials, operation, input)
   const call = async (operation: string, input: AnyInput = {}) => (await send(operation, input)).body
+  credentials?.attach?.((token) => refreshed(transport, token))
 
   return {
     call: (operation, input?: AnyInput) => call(operation, input) as never,
     callVersioned: (operation, input: AnyInput = {}) => send(operation, input) as never,
     each: (operation, input: AnyInput = {}) => eachRow(call, operation, input) as never,
-    authorize: (question, more) => isAllowed(call, question, more),
+    callOrStore: (operation, input?: AnyInput) =>
+      call(operation, { ...input, prefer: 'respond-async' }) as never,
+    decide: (question, more) => decide(call, question, more),
+    async authorize(question, more) {
+      const decision = await decide(call, question, more)
+      if (decision.effect === null) more?.onFailure?.(decision.error)
+      return decision.allowed
+    },
     as: (other) => createClient({ ...options, credentials: other }),
   }
 }
@@ -68,17 +92,11 @@ async function sendCall(
   input: AnyInput,
 ): Promise<Answer> {
   const repetition = repetitionOf(operation)
-  const { signal } = input
-  const request = {
-    ...requestOf(operation, input),
-    headers: headersOf(input, repetition),
-    body: input.body,
-    signal,
-  }
-  const attempt = async (earlier: number): Promise<Answer> => {
+  const request = { ...requestOf(operation, input), headers: headersOf(input, repetition), body: input.body }
+  const attempt = async (earlier: number, signal: AbortSignal | undefined): Promise<Answer> => {
     try {
       return await authenticated(credentials, transport, (token) =>
-        exchange(transport, { ...request, token }),
+        exchange(transport, { ...request, signal, token }),
       )
     } catch (error) {
       // The attempt whose answer was lost deleted it.
@@ -87,7 +105,11 @@ async function sendCall(
       throw error
     }
   }
-  return repetition === 'never' ? attempt(0) : withRetries(attempt, signal)
+  return inTime(input.deadlineMs, input.signal, (signal, until) =>
+    repetition === 'never'
+      ? attempt(0, signal)
+      : withRetries((earlier) => attempt(earlier, signal), signal, until),
+  )
 }
 
 /** Sends a request, and once more with a renewed token if its token was refused as not valid. */
@@ -111,12 +133,13 @@ const refreshed = async (transport: Transport, refresh: string): Promise<TokenPa
   (await sendCall(transport, undefined, 'POST /auth/refresh/', { body: { refresh } })).body as TokenPair
 
 function headersOf(
-  { ifMatch, approvalRequest, idempotencyKey }: AnyInput,
+  { ifMatch, approvalRequest, idempotencyKey, prefer }: AnyInput,
   repetition: ReturnType<typeof repetitionOf>,
 ): Record<string, string> {
   return {
     ...(ifMatch !== undefined && { 'if-match': ifMatch }),
     ...(approvalRequest !== undefined && { 'approval-request': approvalRequest }),
+    ...(prefer !== undefined && { prefer }),
     ...(repetition === 'keyed' && { 'idempotency-key': idempotencyKey ?? crypto.randomUUID() }),
   }
 }

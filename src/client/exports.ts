@@ -1,11 +1,40 @@
 // What `@bailiwick/client` exports.
 export type * from './api-types.ts'
-export type { AuthorizeOptions, Question } from './authorize.ts'
+export type { Caller, PersonalKeyCaller, ServiceAccountCaller, TokenCaller } from './caller.ts'
 export { type Client, type ClientOptions, createClient } from './client.ts'
 export { bearer, type Credentials, type FreshPair, keepFresh } from './credentials.ts'
-export { type Access, createGuard, type Guard, type Refusal } from './guard.ts'
-export type { AnswerOf, CallOptions, Input, ListOperation, Operation, RowOf } from './operations.ts'
+export type {
+  AccessDecision,
+  ApprovalWay,
+  AuthorizeOptions,
+  DecideOptions,
+  Obligation,
+  OpenApproval,
+  Question,
+  Reason,
+  StepUp,
+} from './decide.ts'
+export {
+  type Access,
+  type AccessOf,
+  createGuard,
+  type Guard,
+  type GuardOptions,
+  type LetIn,
+} from './guard.ts'
+export type {
+  AnswerOf,
+  CallOptions,
+  Input,
+  ListOperation,
+  Operation,
+  RowOf,
+  StorableOperation,
+  Stored,
+} from './operations.ts'
 export { type FieldFault, isProblem, NoAnswer, Problem } from './problem.ts'
+export type { Refusal } from './refusal.ts'
+export { WrongService } from './service-check.ts'
 export {
   type AccessClaims,
   TokenNotValid,
@@ -13,3 +42,4 @@ export {
   type VerifierOptions,
   type VerifyToken,
 } from './verify-token.ts'
+export { type SignedRequest, verifyWebhook, WebhookNotValid } from './verify-webhook.ts'

@@ -1,31 +1,52 @@
 import type { Access, Guard } from './guard.ts'
 
+/** What `accessOf` can read of a request, unless it names the type of Express itself. */
+export interface ExpressRequest {
+  headers: { authorization?: string | undefined }
+  method: string
+  path: string
+  originalUrl: string
+  // biome-ignore lint/suspicious/noExplicitAny: as Express has them
+  params: any
+  // biome-ignore lint/suspicious/noExplicitAny: as Express has them
+  query: any
+  // biome-ignore lint/suspicious/noExplicitAny: as Express has them
+  body: any
+}
+
+/** Only what the guard needs: more would decide the types of the handlers after it. */
 interface Request {
   headers: { authorization?: string | undefined }
 }
 
 interface Response {
+  // biome-ignore lint/suspicious/noExplicitAny: as Express has them
+  locals: any
   status(status: number): Response
   set(headers: Record<string, string>): Response
-  send(body: string): unknown
+  // biome-ignore lint/suspicious/noExplicitAny: any other type would be the only one that later handlers can send
+  send(body: any): unknown
 }
 
 /**
  * Express: lets a request pass that the guard lets in. `accessOf` names what it does to which object, if that has to be
- * decided. The claims of the token are `res.locals.caller`.
+ * decided. The caller is `res.locals.caller`, and the decision `res.locals.decision`.
  */
 export const expressGuard =
-  <Q extends Request, S extends Response & { locals: Record<string, unknown> }>(
+  <Q extends object = ExpressRequest, S extends object = Response>(
     guard: Guard,
-    accessOf?: (req: Q, res: S) => Access | Promise<Access>,
+    accessOf?: (req: Q, res: S) => Access | null | undefined | Promise<Access | null | undefined>,
   ) =>
-  async (req: Q, res: S, next: (error?: unknown) => void): Promise<void> => {
+  async (req: Request, res: Response, next: (error?: unknown) => void): Promise<void> => {
     try {
       const outcome = await guard(req.headers.authorization, (caller) => {
         res.locals.caller = caller
-        return accessOf?.(req, res)
+        return accessOf?.(req as Q, res as unknown as S)
       })
-      if ('caller' in outcome) return next()
+      if ('caller' in outcome) {
+        Object.assign(res.locals, outcome)
+        return next()
+      }
       const { status, headers, body } = outcome.refusal
       delete res.locals.caller
       res.status(status).set(headers).send(body)

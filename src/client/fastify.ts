@@ -1,35 +1,56 @@
-import type { Access, Guard } from './guard.ts'
-import type { AccessClaims } from './verify-token.ts'
+import type { Caller } from './caller.ts'
+import type { AccessDecision } from './decide.ts'
+import type { Access, Guard, LetIn } from './guard.ts'
 
-interface Request {
+/** What `accessOf` can read of a request, unless it names the type of Fastify itself. */
+export interface FastifyRequest {
   headers: { authorization?: string | undefined }
+  method: string
+  url: string
+  // biome-ignore lint/suspicious/noExplicitAny: as Fastify has them
+  params: any
+  // biome-ignore lint/suspicious/noExplicitAny: as Fastify has them
+  query: any
+  // biome-ignore lint/suspicious/noExplicitAny: as Fastify has them
+  body: any
 }
 
 interface Reply {
   code(status: number): Reply
   headers(headers: Record<string, string>): Reply
-  send(body: string): unknown
+  // biome-ignore lint/suspicious/noExplicitAny: any other type would be the only one that later handlers can send
+  send(body: any): unknown
 }
 
-const callers = new WeakMap<object, AccessClaims>()
+const outcomes = new WeakMap<object, Partial<LetIn>>()
 
-/** The claims of the token of a request that the guard let in. */
-export const callerOf = (request: object): AccessClaims | undefined => callers.get(request)
+/** The caller of a request that the guard let in. */
+export const callerOf = (request: object): Caller | undefined => outcomes.get(request)?.caller
+
+/** The decision about a request that the guard let in; null where no access was named. */
+export const decisionOf = (request: object): AccessDecision | null => outcomes.get(request)?.decision ?? null
 
 /**
- * Fastify: a `preHandler` that lets a request pass which the guard lets in. `accessOf` names what it does to which
- * object, if that has to be decided. {@link callerOf} gives the claims of the token.
+ * Fastify: an `onRequest` or `preHandler` hook that lets a request pass which the guard lets in. `accessOf` names what it
+ * does to which object, if that has to be decided; only a `preHandler` can read the body for it. {@link callerOf} gives
+ * the caller, and {@link decisionOf} the decision.
  */
 export const fastifyGuard =
-  <Q extends Request>(guard: Guard, accessOf?: (request: Q) => Access | Promise<Access>) =>
-  async (request: Q, reply: Reply): Promise<unknown> => {
+  <Q extends object = FastifyRequest>(
+    guard: Guard,
+    accessOf?: (request: Q) => Access | null | undefined | Promise<Access | null | undefined>,
+  ) =>
+  async (request: Pick<FastifyRequest, 'headers'>, reply: Reply): Promise<unknown> => {
     const outcome = await guard(request.headers.authorization, (caller) => {
-      callers.set(request, caller)
-      return accessOf?.(request)
+      outcomes.set(request, { caller })
+      return accessOf?.(request as Q)
     })
-    if ('caller' in outcome) return undefined
+    if ('caller' in outcome) {
+      outcomes.set(request, outcome)
+      return undefined
+    }
     const { status, headers, body } = outcome.refusal
-    callers.delete(request)
+    outcomes.delete(request)
     reply.code(status).headers(headers).send(body)
     return reply
   }

@@ -1,90 +1,143 @@
-import type { Question } from './authorize.ts'
+import { type Caller, subjectOf } from './caller.ts'
 import type { Client } from './client.ts'
 import { bearer } from './credentials.ts'
-import { type AccessClaims, TokenNotValid, type VerifyToken } from './verify-token.ts'
+import type { AccessDecision, Question } from './decide.ts'
+import { isKeyLike, keyReader } from './key-holders.ts'
+import {
+  notAuthenticated,
+  type Refusal,
+  refusalOf,
+  refusalOfDecision,
+  refusalOfError,
+  unavailable,
+} from './refusal.ts'
+import { serviceCheck } from './service-check.ts'
+import { TokenNotValid, type VerifyToken } from './verify-token.ts'
 
 /** What a request of your application does to which object: `{ action: 'note:read', resource: { type: 'note', id } }`. */
 export interface Access {
   action: string
   resource: Question['resource']
+  /** Attributes of the environment that policies read. */
+  context?: Question['context']
 }
 
-/** The answer to a request that is not let in: a problem document (RFC 9457). */
-export interface Refusal {
-  status: 401 | 403 | 503
-  headers: Record<string, string>
-  body: string
+type MaybeAccess = Access | null | undefined
+/** Names the access of a request; nothing where nothing has to be decided. */
+export type AccessOf = (caller: Caller) => MaybeAccess | Promise<MaybeAccess>
+
+/** A request that is let in. `decision` is null where no access was named. */
+export interface LetIn {
+  caller: Caller
+  decision: AccessDecision | null
 }
 
-/**
- * Judges a request by its `Authorization` header: the token must be valid and, where `accessOf` names an access, the
- * service must allow it to the person now. Refuses when it cannot tell.
- */
-export type Guard = (
+type Judge = (
   authorization: string | null | undefined,
-  accessOf?: (caller: AccessClaims) => Access | undefined | Promise<Access | undefined>,
-) => Promise<{ caller: AccessClaims } | { refusal: Refusal }>
+  accessOf?: AccessOf,
+) => Promise<LetIn | { refusal: Refusal }>
 
 /**
- * Makes a guard, for one of the middlewares. `deadlineMs`: how long a decision may take, 1,000 if absent. It refuses a
- * token with `act`, of a member who acts as another one, unless `allowImpersonation` is true.
+ * Judges a request by its `Authorization` header: the token or key must be valid and, where `accessOf` names an access,
+ * the service must allow it to its holder now. Refuses when it cannot tell.
  */
-export function createGuard({
-  client,
-  verify,
-  deadlineMs = 1_000,
-  allowImpersonation = false,
-}: {
-  client: Client
-  verify: VerifyToken
-  deadlineMs?: number
-  allowImpersonation?: boolean
-}): Guard {
-  return async (authorization, accessOf) => {
-    const [, token] = /^bearer +([\w.~+/=-]+)$/i.exec(authorization?.trim() ?? '') ?? []
-    if (!token) return { refusal: notAuthenticated('Send an access token: Authorization: Bearer <token>.') }
-    const caller = await verify(token).catch((error: unknown) => error)
-    if (caller instanceof TokenNotValid)
-      return { refusal: notAuthenticated(caller.message, ' error="invalid_token"') }
-    if (caller instanceof Error)
-      return { refusal: refusalOf(503, 'unavailable', 'Your token could not be checked. Try again.') }
-
-    const known = caller as AccessClaims
-    if (known.act && !allowImpersonation) return { refusal: impersonated() }
-    const access = await accessOf?.(known)
-    if (!access) return { caller: known }
-    const question = {
-      subject: { type: 'user', id: known.sub },
-      action: { name: access.action },
-      resource: access.resource,
-    }
-    // With the token of the caller: the service notices a session that has ended, and answers about no other person.
-    const isAllowed = await client.as(bearer(token)).authorize(question, { deadlineMs })
-    return isAllowed
-      ? { caller: known }
-      : { refusal: refusalOf(403, 'permission_denied', 'You are not permitted to do this.') }
-  }
+export interface Guard extends Judge {
+  /**
+   * Asks the service whether it issues the tokens that `verify` expects; throws if it does not, and names both. Await it
+   * when your application starts: requests before are refused with 503.
+   */
+  ready(): Promise<void>
 }
 
-const notAuthenticated = (detail: string, challenge = '') =>
-  refusalOf(401, 'not_authenticated', detail, { 'www-authenticate': `Bearer${challenge}` })
+export interface GuardOptions {
+  client: Client
+  /** Verifies access tokens; see `tokenVerifier`. */
+  verify: VerifyToken
+  /** ms for a decision, and for whose a key is; 1,000 if absent. */
+  deadlineMs?: number
+  /** Types of obligations that your application carries out, by the `decision` of a request. Any other one refuses. */
+  obligations?: readonly string[]
+  /** Takes tokens of members who act as another one. */
+  allowImpersonation?: boolean
+  /** Takes keys that can be used at the service itself: those without scopes, and with scopes of its own actions. */
+  allowFullKeys?: boolean
+  /** Is told each refusal with its cause, for your log. */
+  onRefusal?(refusal: Refusal, about: { caller?: Caller; access?: Access; cause?: unknown }): void
+}
 
-const impersonated = () =>
-  refusalOf(
-    403,
-    'impersonation_not_allowed',
-    'This application does not accept the token of a member who acts as another one.',
+/** Makes a guard, for one of the middlewares. */
+export function createGuard(options: GuardOptions): Guard {
+  const { client, verify, deadlineMs = 1_000, obligations = [], onRefusal } = options
+  const { allowImpersonation = false, allowFullKeys = false } = options
+  const service = serviceCheck(client, verify)
+  const readKey = keyReader(client, deadlineMs)
+
+  const callerOf = async (
+    token: string,
+  ): Promise<{ caller: Caller } | { refusal: Refusal; cause?: unknown }> => {
+    try {
+      if (!isKeyLike(token)) {
+        const caller = { ...(await verify(token)), kind: 'user' as const }
+        return caller.act && !allowImpersonation ? { refusal: impersonated } : { caller }
+      }
+      const { caller, isFull } = await readKey(token)
+      return isFull && !allowFullKeys ? { refusal: fullKey } : { caller }
+    } catch (cause) {
+      return { refusal: cause instanceof TokenNotValid ? notValid(cause) : refusalOfError(cause), cause }
+    }
+  }
+
+  const judge: Judge = async (authorization, accessOf) => {
+    const refuse = (refusal: Refusal, about: Parameters<NonNullable<GuardOptions['onRefusal']>>[1]) => {
+      onRefusal?.(refusal, about)
+      return { refusal }
+    }
+    const fault = service.fault()
+    if (fault) return refuse(notReady, { cause: fault })
+    const [, token] = /^bearer +([\w.~+/=-]+)$/i.exec(authorization?.trim() ?? '') ?? []
+    if (!token) return refuse(noToken, {})
+    const known = await callerOf(token)
+    if ('refusal' in known) return refuse(known.refusal, { cause: known.cause })
+
+    const { caller } = known
+    const access = await accessOf?.(caller)
+    if (!access) return { caller, decision: null }
+    const { action, resource, context } = access
+    const question = {
+      subject: subjectOf(caller),
+      action: { name: action },
+      resource,
+      ...(context && { context }),
+    }
+    // With the token or key of the caller: the service notices what has ended, and answers about no one else.
+    const decision = await client.as(bearer(token)).decide(question, { deadlineMs, obligations })
+    if (decision.allowed) return { caller, decision }
+    return refuse(refusalOfDecision(decision), { caller, access, cause: decision.error })
+  }
+  return Object.assign(judge, { ready: service.ready })
+}
+
+const noToken = notAuthenticated(
+  'not_authenticated',
+  'Send an access token or an API key: Authorization: Bearer <token>.',
+)
+const notReady = unavailable('This application cannot check who you are yet. Try again.')
+
+const notValid = ({ message, isExpired }: TokenNotValid): Refusal =>
+  notAuthenticated(
+    'not_authenticated',
+    message,
+    `error="invalid_token"${isExpired ? `, error_description="${message}"` : ''}`,
+    isExpired ? { reason: 'expired' } : {},
   )
 
-const titles = { 401: 'Not authenticated', 403: 'Forbidden', 503: 'Unavailable' }
-
-const refusalOf = (
-  status: Refusal['status'],
-  code: string,
-  detail: string,
-  headers: Record<string, string> = {},
-): Refusal => ({
-  status,
-  headers: { 'content-type': 'application/problem+json', 'cache-control': 'no-store', ...headers },
-  body: JSON.stringify({ type: `urn:bailiwick:error:${code}`, title: titles[status], status, code, detail }),
-})
+const impersonated = refusalOf(
+  403,
+  'impersonation_not_allowed',
+  'This application does not accept the token of a member who acts as another one.',
+)
+const fullKey = refusalOf(
+  403,
+  'key_not_allowed',
+  'This application takes only keys with scopes for applications: whoever gets this key could also act at the identity service with it.',
+)

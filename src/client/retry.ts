@@ -11,19 +11,23 @@ const isPassing = (error: unknown): boolean =>
 
 /**
  * Repeats an attempt up to three times, with growing random pauses, or after the time that the service names if it is
- * short. Only for a call whose repetition has no second effect. `attempt` gets the number of attempts before it.
+ * short. Only for a call whose repetition has no second effect. `attempt` gets the number of attempts before it. No
+ * attempt begins after `until`, by `performance.now()`.
  */
 export async function withRetries<T>(
   attempt: (earlier: number) => Promise<T>,
   signal: AbortSignal | undefined,
+  until = Number.POSITIVE_INFINITY,
 ): Promise<T> {
   for (let earlier = 0; ; earlier++) {
     try {
       return await attempt(earlier)
     } catch (error) {
-      const wait = isProblem(error) && error.retryAfter !== null ? error.retryAfter * 1000 : null
-      if (!isPassing(error) || earlier + 1 === maxTries || (wait ?? 0) > maxWaitMs) throw error
-      await pause(wait ?? (0.5 + Math.random()) * 200 * 2 ** earlier, signal)
+      const asked = isProblem(error) && error.retryAfter !== null ? error.retryAfter * 1000 : null
+      const wait = asked ?? (0.5 + Math.random()) * 200 * 2 ** earlier
+      const isLate = wait > maxWaitMs || performance.now() + wait >= until
+      if (!isPassing(error) || earlier + 1 === maxTries || isLate) throw error
+      await pause(wait, signal)
     }
   }
 }

@@ -23,9 +23,13 @@ export interface AccessClaims extends JWTPayload {
 
 /** The token is malformed, expired, of another kind, or not from this service for this audience. */
 export class TokenNotValid extends Error {
+  readonly isExpired: boolean
+
   constructor(cause: unknown) {
-    super('The access token is not valid.', { cause })
+    const isExpired = cause instanceof errors.JWTExpired
+    super(isExpired ? 'The access token has expired.' : 'The access token is not valid.', { cause })
     this.name = 'TokenNotValid'
+    this.isExpired = isExpired
   }
 }
 
@@ -38,7 +42,11 @@ export interface VerifierOptions {
   audience?: string
 }
 
-export type VerifyToken = (token: string) => Promise<AccessClaims>
+export interface VerifyToken {
+  (token: string): Promise<AccessClaims>
+  /** What the tokens have to name. A guard compares it with what the service says. */
+  readonly expects?: { issuer: string; audience: string }
+}
 
 const algorithms = ['ES256', 'EdDSA', 'RS256']
 
@@ -49,7 +57,7 @@ const algorithms = ['ES256', 'EdDSA', 'RS256']
  */
 export function tokenVerifier({ url, issuer, audience = 'bailiwick' }: VerifierOptions): VerifyToken {
   const keys = createRemoteJWKSet(new URL(`${rootOf(url)}/.well-known/jwks.json`), { timeoutDuration: 3_000 })
-  return async (token) => {
+  const verify = async (token: string) => {
     try {
       const required = ['sub', 'sid', 'tenant_id', 'exp', 'iat', 'jti']
       const options = { issuer, audience, typ: 'at+jwt', algorithms, requiredClaims: required }
@@ -59,6 +67,7 @@ export function tokenVerifier({ url, issuer, audience = 'bailiwick' }: VerifierO
       throw isOfToken(error) ? new TokenNotValid(error) : new NoAnswer(error)
     }
   }
+  return Object.assign(verify, { expects: { issuer, audience } })
 }
 
 /** An unknown key id is the token's fault, as everything in it; other errors are of the way to the keys. */

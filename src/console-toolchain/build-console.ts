@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import { build, type Metafile } from 'esbuild'
+import { z } from 'zod'
 import { openapiDocument } from '../api-description/openapi.ts'
 import { listRoutes } from '../app.ts'
 import { readConfig } from '../config.ts'
@@ -23,7 +24,8 @@ const eventTypesFile = join(browser, 'api/event-types.ts')
 function generatedTypes(): string {
   const deps = { config: readConfig({}, []) } as Deps
   const routes = listRoutes(deps, { ready: async () => undefined, drain() {} })
-  return apiTypes(openapiDocument(routes, { publicUrl: '/', version: '0' }))
+  const tested = { 'events.webhook_tested': z.strictObject({ webhook_id: z.uuid() }) }
+  return apiTypes(openapiDocument(routes, { publicUrl: '/', version: '0' }), { ...eventTypes, ...tested })
 }
 
 /** The names of the service's events, without the schemas of their data, which the pages do not need. */

@@ -71,7 +71,27 @@ t.test('a value of the path that is no id is refused before anything is sent', a
   const careful = createClient({ url, credentials: bearer(ada.access), fetch: way.fetch })
   for (const id of ['', '..', '.', 'a/b', '%2e%2e', '?x', 'a b'])
     await t.rejects(careful.call('DELETE /tenants/{id}/', { path: { id } }), TypeError, id)
+  for (const resource_id of ['', '.', '..', 'a/../b', '../auth/logout', 'a\\..'])
+    await t.rejects(
+      careful.call('GET /resources/{resource_type}/{resource_id}/', {
+        path: { resource_type: 'file', resource_id },
+      }),
+      TypeError,
+      resource_id,
+    )
   t.equal(way.sent.length, 0)
+})
+
+t.test('a resource can have any other name', async (t) => {
+  const own = createClient({ url, credentials: bearer((await service.signUp()).access) })
+  for (const resource_id of ['docs/2026/plan.md', 'a b', '?x#y', '%2e%2e', 'ü', '100%', '.hidden']) {
+    const path = { resource_type: 'file', resource_id }
+    const put = await own.call('PUT /resources/{resource_type}/{resource_id}/', { path, body: {} })
+    t.equal(put.resource_id, resource_id)
+    const read = await own.call('GET /resources/{resource_type}/{resource_id}/', { path })
+    t.equal(read.resource_id, resource_id)
+    await own.call('DELETE /resources/{resource_type}/{resource_id}/', { path })
+  }
 })
 
 t.test('an answer of another server is not followed', async (t) => {

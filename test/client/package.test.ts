@@ -1,30 +1,19 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdir, readFile, symlink } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { cp, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { decodeJwt } from 'jose'
 import t from 'tap'
-import { buildClient, packClient } from '../../release/build-client.ts'
 import { startService } from '../helpers/service.ts'
+import { compile, install, packedClient, root } from './stranger.ts'
 
 const exec = promisify(execFile)
-const root = join(import.meta.dirname, '..', '..')
 const tutorial = join(root, 'docs/tutorial')
 const folder = t.testdir()
-const modules = join(folder, 'node_modules')
-const packed = join(modules, '@bailiwick/client')
-
-// A folder like that of a stranger: the packed client, and what npm would install beside it.
-await buildClient(root, join(folder, 'build'))
-const archive = await packClient(join(folder, 'build'), folder)
-await mkdir(packed, { recursive: true })
-await exec('tar', ['-xzf', archive, '-C', packed, '--strip-components=1'])
-for (const name of ['jose', 'koa', '@types/koa', '@types/node']) {
-  await mkdir(dirname(join(modules, name)), { recursive: true })
-  await symlink(join(root, 'node_modules', name), join(modules, name))
-}
+const archive = await packedClient(folder)
+const packed = await install(folder, archive, ['koa', '@types/koa', '@types/node'])
 await cp(join(tutorial, 'notes'), folder, { recursive: true })
 
 t.test('the package has modules, declarations, a manifest and texts, and nothing else', async (t) => {
@@ -48,26 +37,7 @@ t.test('the package has modules, declarations, a manifest and texts, and nothing
 })
 
 t.test('the tutorial compiles against the declarations of the package', async (t) => {
-  const compiler = join(root, 'node_modules/typescript/bin/tsc')
-  const options = [
-    '--noEmit',
-    '--strict',
-    '--module',
-    'nodenext',
-    '--target',
-    'es2024',
-    '--types',
-    'node',
-    '--ignoreConfig',
-  ]
-  const compiling = exec(process.execPath, [compiler, ...options, 'server.ts', 'walk.ts'], { cwd: folder })
-  t.equal(
-    await compiling.then(
-      () => '',
-      ({ stdout }) => stdout,
-    ),
-    '',
-  )
+  t.equal(await compile(folder, ['server.ts', 'walk.ts']), '')
 })
 
 t.test('the page shows the code that is run, and what it prints', async (t) => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Access, type AccessClaims, createClient, createGuard, tokenVerifier } from '@bailiwick/client'
+import { type Access, type Caller, createClient, createGuard, tokenVerifier } from '@bailiwick/client'
 import { koaGuard } from '@bailiwick/client/koa'
 import Koa, { type Context } from 'koa'
 
@@ -7,6 +7,7 @@ import Koa, { type Context } from 'koa'
 const url = process.env.BAILIWICK_URL ?? 'http://localhost:3000'
 const issuer = process.env.BAILIWICK_ISSUER ?? url
 const guard = createGuard({ client: createClient({ url }), verify: tokenVerifier({ url, issuer }) })
+await guard.ready()
 // #endregion
 
 // #region notes
@@ -19,13 +20,13 @@ interface Note {
 /** The notes of each tenant. Nothing finds a note without naming the tenant first. */
 const notesByTenant = new Map<string, Map<string, Note>>()
 
-function notesOf({ tenant_id: tenantId }: AccessClaims): Map<string, Note> {
+function notesOf({ tenant_id: tenantId }: Caller): Map<string, Note> {
   const notes = notesByTenant.get(tenantId) ?? new Map<string, Note>()
   notesByTenant.set(tenantId, notes)
   return notes
 }
 
-const callerOf = (ctx: Context) => ctx.state.caller as AccessClaims
+const callerOf = (ctx: Context) => ctx.state.caller as Caller
 const noteOf = (ctx: Context) => notesOf(callerOf(ctx)).get(ctx.path.slice('/notes/'.length))
 // #endregion
 

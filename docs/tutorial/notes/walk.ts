@@ -1,4 +1,4 @@
-import { bearer, createClient, keepFresh } from '@bailiwick/client'
+import { createClient, keepFresh } from '@bailiwick/client'
 
 const url = process.env.BAILIWICK_URL ?? 'http://localhost:3000'
 const notes = `${process.env.NOTES_URL ?? 'http://127.0.0.1:4000'}/notes`
@@ -39,15 +39,19 @@ await ada.client.call('POST /policies/', {
     conditions: { attribute: 'resource.owner_id', operator: 'eq', value_from: 'subject.id' },
   },
 })
-const roles = ['member', 'Writer']
+const roles = ['Writer']
 await ada.client.call('POST /tenants/{id}/members/', { path, body: { user_id: bob.id, roles } })
 await switchTo(bob)
 // #endregion
 
 // #region walk
-/** Sends a request to the notes service as a person, and prints what came. */
-async function show(who: string, { credentials }: typeof ada, method: string, to = notes, text?: string) {
-  const headers = { authorization: `Bearer ${credentials.token()}` }
+interface Caller {
+  credentials: { fresh(): string | Promise<string> }
+}
+
+/** Sends a request to the notes service, and prints what came. */
+async function show(who: string, { credentials }: Caller, method: string, to = notes, text?: string) {
+  const headers = { authorization: `Bearer ${await credentials.fresh()}` }
   const answer = await fetch(to, { method, headers, ...(text !== undefined && { body: text }) })
   const body = await answer.text()
   const count = method === 'GET' && answer.ok ? `: ${JSON.parse(body).length} notes` : ''
@@ -68,22 +72,19 @@ await show('Carol', carol, 'DELETE', adasNote)
 for await (const member of ada.client.each('GET /tenants/{id}/members/', { path, query: { role: 'Writer' } }))
   await ada.client.call('DELETE /tenants/{id}/members/{mid}/', { path: { ...path, mid: member.id } })
 await show('Bob, removed,', bob, 'GET')
-const isAllowed = await bailiwick.as(bearer(ada.credentials.token())).authorize({
-  subject: { type: 'user', id: ada.id },
-  action: { name: 'note:delete' },
-  resource: { type: 'note', id: 'any' },
+const decision = await ada.client.decide({
+  subject: { type: 'user', id: bob.id },
+  action: { name: 'note:list' },
+  resource: { type: 'note', id: 'all' },
 })
-console.log(`Ada may delete any note: ${isAllowed}`)
+console.log(`Bob may list notes: ${decision.allowed}, ${decision.reasons[0]?.code}`)
 
 const archive = await ada.client.call('POST /service-accounts/', { body: { name: 'Archive', roles } })
 const { key } = await ada.client.call('POST /service-accounts/{id}/keys/', {
   path: { id: archive.id },
-  body: { name: 'server 1' },
+  body: { name: 'server 1', scopes: ['note:list'] },
 })
-const mayRead = await bailiwick.as(bearer(key)).authorize({
-  subject: { type: 'service_account', id: archive.id },
-  action: { name: 'note:list' },
-  resource: { type: 'note', id: 'all' },
-})
-console.log(`The archive, with a key, may read notes: ${mayRead}`)
+const program = { credentials: { fresh: () => key } }
+await show('The archive', program, 'GET')
+await show('The archive', program, 'POST', notes, 'Nothing new')
 // #endregion

@@ -7,7 +7,7 @@ import {
   serviceResources,
 } from '../../policy-engine/catalogue/actions.ts'
 import { reservedName, reservedResources } from '../../policy-engine/catalogue/reserved-names.ts'
-import { policyEffects } from '../../policy-engine/compile/policy-document.ts'
+import { approvalSchema, policyEffects, subjectsSchema } from '../../policy-engine/compile/policy-document.ts'
 import { writtenParts } from '../../policy-engine/compile/written-parts.ts'
 import { permissionForm } from '../../tenancy/roles/permissions.ts'
 import { policySchema, versionSchema } from './show-policy.ts'
@@ -53,11 +53,26 @@ const moment = z.iso
   .nullable()
   .meta({ override: { type: ['string', 'null'], format: 'date-time' } })
 
-/** A part that is validated when the policy is compiled. */
-const part = (name: keyof typeof writtenParts, about: { description: string; example?: unknown }) =>
-  written(z.unknown().meta(about), { as: writtenParts[name] }).optional()
+/** A part that is validated when the policy is compiled (422), so that any value is accepted here. `form` describes it. */
+const part = (name: keyof typeof writtenParts, description: string, form: object) =>
+  written(z.unknown().meta({ override: { description, ...form } }), { as: writtenParts[name] }).optional()
 
-const rules = { description: 'See Policy; 422 policy_invalid says what is wrong and where' }
+/** How the API describes an object that can be null. */
+function formOf(schema: z.ZodType) {
+  const { $schema: _, ...form } = z.toJSONSchema(schema, {
+    io: 'input',
+    override({ jsonSchema }) {
+      if (jsonSchema.format) delete jsonSchema.pattern
+    },
+  })
+  return { ...form, type: ['object', 'null'] }
+}
+
+const obligationForm = {
+  type: 'object',
+  properties: { type: { type: 'string' }, properties: { type: 'object', additionalProperties: true } },
+  required: ['type'],
+}
 
 const fields = {
   name: z
@@ -99,10 +114,20 @@ const moduleExample =
   'package policy\n\ndeny contains "Too heavy for the night." if {\n\tinput.environment.hour >= 22\n\tinput.resource.tonnage > 5000\n}\n'
 
 const rulesFields = {
-  subjects: part('subjects', rules),
-  conditions: part('conditions', { description: conditionsForm, example: conditionsExample }),
-  approval: part('approval', rules),
-  obligations: part('obligations', rules),
+  subjects: part('subjects', 'Absent, null or empty: everyone', formOf(subjectsSchema)),
+  conditions: part('conditions', conditionsForm, {
+    anyOf: [{ $ref: '#/components/schemas/Condition' }, { type: 'null' }],
+    example: conditionsExample,
+  }),
+  approval: part(
+    'approval',
+    'What a gate requires; absent members have their default',
+    formOf(approvalSchema),
+  ),
+  obligations: part('obligations', 'Absent or null: none', {
+    type: ['array', 'null'],
+    items: obligationForm,
+  }),
   module: z
     .string('Give the module as text.')
     .nullish()

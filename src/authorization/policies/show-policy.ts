@@ -3,6 +3,7 @@ import { managedBy, rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import { nilUuid } from '../../platform/uuid.ts'
 import { warningCodes } from '../../policy-engine/compile/policy-document.ts'
 import { effectSchema, obligationSchema } from '../decisions/answer-schemas.ts'
+import { conditionSchema } from './condition-schema.ts'
 import { kindOf, type PolicyRow, type Rules, type Source, type VersionRow } from './store.ts'
 import type { Written } from './write-policy.ts'
 
@@ -18,9 +19,7 @@ const document = {
     departments: z.array(z.string()),
     users: z.array(z.string()),
   }),
-  conditions: z.unknown().meta({
-    description: '`{all|any|none: […]}` or `{attribute, operator, value|value_from}`; null: always true',
-  }),
+  conditions: conditionSchema.nullable().meta({ description: 'Null: always true' }),
   module: z
     .string()
     .nullable()

@@ -2,7 +2,8 @@ import { z } from 'zod'
 
 const id = z.uuid()
 const person = z.strictObject({ user_id: id })
-const personAndEmail = z.strictObject({ user_id: id, email: z.string() })
+// Null in the events of a person who was erased since.
+const personAndEmail = z.strictObject({ user_id: id, email: z.string().meta({ erasable: true }) })
 const device = z.strictObject({ user_id: id, device_type: z.enum(['totp', 'email', 'static']) })
 const session = z.strictObject({ user_id: id, session_id: id })
 

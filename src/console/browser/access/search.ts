@@ -34,16 +34,16 @@ async function answerOf(
   const resource = { type, id: id || 'new' }
   const action = { name }
   if (kind === 'actions') {
-    const { results, page: next } = await call('POST /access/search/action', {
+    const { results, page: next } = await call('POST /access/v1/search/action', {
       body: { subject, resource, page },
     })
     return { results: results.map(({ name }) => name), page: next }
   }
   const { results, page: next } =
     kind === 'subjects'
-      ? await call('POST /access/search/subject', {
+      ? await call('POST /access/v1/search/subject', {
           body: { subject: { type: 'user' }, action, resource, page },
         })
-      : await call('POST /access/search/resource', { body: { subject, action, resource: { type }, page } })
+      : await call('POST /access/v1/search/resource', { body: { subject, action, resource: { type }, page } })
   return { results: results.map(({ id }) => id), page: next }
 }

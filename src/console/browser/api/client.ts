@@ -91,7 +91,9 @@ const parsed = (text: string): unknown => {
 
 async function send<K extends Operation>(operation: K, input: Input<K>) {
   const [method = '', form = ''] = operation.split(' ')
-  const path = form.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(input.path?.[name] ?? ''))
+  const path = form
+    .replace('/access/v1/', '/access/')
+    .replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(input.path?.[name] ?? ''))
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(input.query ?? {}))
     if (value !== undefined && value !== '') query.set(name, String(value))

@@ -87,7 +87,7 @@ async function evaluate(member: Member, names: readonly string[]) {
       resource: { type: name.split(':')[0], id: 'any' },
     }))
     const body = { subject, evaluations }
-    const answer = await call('POST /access/evaluations', { body })
+    const answer = await call('POST /access/v1/evaluations', { body })
     const list = 'evaluations' in answer ? answer.evaluations : []
     answers.push(...list.map(({ context }) => ('effect' in context ? context : null)))
   }
