@@ -7,6 +7,7 @@ import { PasswordField } from '../parts/field.tsx'
 import { Card } from '../parts/page.tsx'
 import { say } from '../parts/toasts.tsx'
 import { textOf } from '../session/use-submit.ts'
+import { RevokeKeys, revokingKeys } from './revoke-keys.tsx'
 import { texts } from './texts.ts'
 
 const { security: words } = texts
@@ -29,9 +30,10 @@ export function PasswordCard() {
           const body = {
             current_password: textOf(form, 'current_password'),
             new_password: textOf(form, 'new_password'),
+            ...revokingKeys(form),
           }
           await confirmed(() => call('POST /auth/password/change/', { body }))
-          say(words.passwordChanged)
+          say(words.passwordChanged, body.revoke_keys ? texts.revokeKeys.done : undefined)
         }}
       >
         <PasswordField
@@ -48,6 +50,7 @@ export function PasswordCard() {
           required
           hint={words.hint}
         />
+        <RevokeKeys />
       </FormDialog>
     </Card>
   )

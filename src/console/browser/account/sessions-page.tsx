@@ -11,6 +11,7 @@ import { Time } from '../parts/time.tsx'
 import { say, sayFault } from '../parts/toasts.tsx'
 import { sessionQuery } from '../session/session.ts'
 import { deviceName } from './device-name.ts'
+import { RevokeKeys, revokingKeys } from './revoke-keys.tsx'
 import { texts } from './texts.ts'
 
 const { sessions: words } = texts
@@ -61,11 +62,13 @@ export function SessionsPage() {
         title={words.allTitle}
         about={words.allAbout}
         go={words.all}
-        submit={async () => {
-          await call('POST /auth/logout-all/')
+        submit={async (form) => {
+          await call('POST /auth/logout-all/', { body: revokingKeys(form) })
           await client.invalidateQueries({ queryKey: sessionQuery.queryKey })
         }}
-      />
+      >
+        <RevokeKeys />
+      </FormDialog>
     </Page>
   )
 }

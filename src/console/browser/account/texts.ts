@@ -70,6 +70,11 @@ export const texts = {
     none: 'No second factor yet',
     noneAbout: 'Add an authenticator app, such as Aegis, 1Password or Google Authenticator.',
   },
+  revokeKeys: {
+    label: 'Revoke my API keys, too',
+    about: 'Your own keys stop working in all organisations. Keys of service accounts stay.',
+    done: 'Your API keys are revoked.',
+  },
   app: {
     title: 'Add an authenticator app',
     name: 'Name',

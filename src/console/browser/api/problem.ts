@@ -1,3 +1,5 @@
+import { problemTexts } from './problem-texts.ts'
+
 /** What is wrong with a field, by its name in the API; the name is empty where the fault is in no single field. */
 interface FieldFault {
   field: string
@@ -18,9 +20,11 @@ export class Problem extends Error {
   readonly retryAfter: number | null
 
   constructor(status: number, body: Record<string, unknown>, retryAfter: number | null = null) {
-    super(typeof body.detail === 'string' ? body.detail : noAnswer)
+    const code = typeof body.code === 'string' ? body.code : 'no_answer'
+    const again = retryAfter === null ? null : new Date(Date.now() + retryAfter * 1_000)
+    super(problemTexts[code]?.(again) ?? (typeof body.detail === 'string' ? body.detail : noAnswer))
     this.status = status
-    this.code = typeof body.code === 'string' ? body.code : 'no_answer'
+    this.code = code
     this.faults = Array.isArray(body.errors) ? body.errors : []
     this.members = body
     this.retryAfter = retryAfter

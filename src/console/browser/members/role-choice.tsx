@@ -1,4 +1,5 @@
 import type { Role } from '../../../client/api-types.ts'
+import { CheckField } from '../parts/field.tsx'
 import { texts } from './texts.ts'
 
 /** Check boxes for roles, by name. */
@@ -15,15 +16,14 @@ export function RoleChoice({
     <fieldset className="choices">
       <legend className="field-label">{label}</legend>
       {roles.map(({ id, name, description, is_system: isSystem }) => (
-        <label className="choice" key={id}>
-          <input type="checkbox" name="roles" value={name} defaultChecked={chosen.includes(name)} />
-          <span>
-            <strong>
-              <bdi>{name}</bdi>
-            </strong>
-            <bdi className="muted small">{isSystem ? texts.systemRoles[name] : description}</bdi>
-          </span>
-        </label>
+        <CheckField
+          key={id}
+          name="roles"
+          value={name}
+          label={<bdi>{name}</bdi>}
+          hint={<bdi>{isSystem ? texts.systemRoles[name] : description}</bdi>}
+          defaultChecked={chosen.includes(name)}
+        />
       ))}
     </fieldset>
   )

@@ -6,7 +6,7 @@ import { approvable } from '../parts/approvable.ts'
 import { Button } from '../parts/button.tsx'
 import { confirmed } from '../parts/confirmation.tsx'
 import { Facts } from '../parts/facts.tsx'
-import { TextArea, TextField } from '../parts/field.tsx'
+import { CheckField, TextArea, TextField } from '../parts/field.tsx'
 import { Card } from '../parts/page.tsx'
 import { Refused } from '../parts/refused.tsx'
 import { Time } from '../parts/time.tsx'
@@ -111,18 +111,13 @@ export function EntryCard({ fixed, ...read }: Shown) {
   )
   return (
     <Form title={words.title} save={save} go={words.save} fixed={fixed}>
-      <label className="choice">
-        <input
-          type="checkbox"
-          name="mfa"
-          defaultChecked={required}
-          disabled={fixed || !(hasFactor || required)}
-        />
-        <span>
-          <strong>{words.mfa}</strong>
-          <span className="muted small">{words.mfaAbout}</span>
-        </span>
-      </label>
+      <CheckField
+        name="mfa"
+        label={words.mfa}
+        hint={words.mfaAbout}
+        defaultChecked={required}
+        disabled={fixed || !(hasFactor || required)}
+      />
       {!hasFactor && !required && !fixed && (
         <p className="small muted">
           {words.locked} <Link to="/account/security">{words.toSecurity}</Link>

@@ -122,6 +122,21 @@ export const TextArea = ({
   </Framed>
 )
 
+/** A choice with its consequence. */
+export const CheckField = ({
+  label,
+  hint,
+  ...rest
+}: ComponentProps<'input'> & { label: ReactNode; hint: ReactNode }) => (
+  <label className="choice">
+    <input {...rest} type="checkbox" />
+    <span>
+      <strong>{label}</strong>
+      <span className="muted small">{hint}</span>
+    </span>
+  </label>
+)
+
 export function SearchField({ label, ...rest }: ComponentProps<'input'> & { label: string }) {
   return (
     <div className="search">
