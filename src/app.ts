@@ -70,7 +70,7 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...attributeRoutes(deps),
   ...resourceRoutes(deps),
   ...policyRoutes(deps),
-  ...approvalRoutes(deps),
+  ...approvalRoutes(deps, serviceObjects),
   ...decisionRoutes(deps),
   ...evaluationRoutes(deps, serviceObjects),
   ...searchRoutes(deps, serviceObjects, serviceLists),

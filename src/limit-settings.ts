@@ -50,7 +50,7 @@ export const limitSettings = {
   RATE_LIMIT_APPROVAL_MAILS_PER_HOUR: setting(
     count,
     10,
-    'Mails an hour to one approver about calls of one user; further approval requests send no mail',
+    'Mails an hour to one approver about approval requests of one subject; further requests send no mail',
   ),
   RATE_LIMIT_REGISTER_PER_HOUR: setting(count, 10, 'Registrations an hour from one address'),
   RATE_LIMIT_REFRESH_PER_SESSION: setting(count, 60, 'Refreshes a minute of one session'),
@@ -139,7 +139,7 @@ export const limitSettings = {
   APPROVAL_BODY_RETENTION_DAYS: setting(
     days,
     30,
-    'How long the body of a call that needed an approval is kept after its approval request ended',
+    'How long the body of a call that needed an approval, or what policies read of a question that did, is kept after its approval request ended',
   ),
   APPROVAL_RETENTION_DAYS: setting(days, 400, 'How long an approval request is kept after it ended'),
   DELETED_POLICY_RETENTION_DAYS: setting(

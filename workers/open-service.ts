@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { ApprovalDeps } from '../src/authorization/approvals/request-approval.ts'
+import type { ApprovalDeps } from '../src/authorization/approvals/open-request.ts'
 import type { Config } from '../src/config.ts'
 import type { Deps } from '../src/deps.ts'
 import type { Route } from '../src/platform/http/route.ts'

@@ -107,6 +107,7 @@ const operation = (route: Route): ZodOpenApiOperationObject => ({
     [route.status]: successOf(route),
     ...(isAcceptable(route) && { 202: accepted }),
     ...(route.creates && { 201: successOf({ ...route, status: 201 }) }),
+    ...(route.finds && { 200: successOf({ ...route, status: 200 }) }),
     ...errorAnswersOf(route),
   } as ZodOpenApiOperationObject['responses'],
 })

@@ -15,7 +15,7 @@ import { findResourceById, listResources, resourceList } from './resources/store
 
 const requestResource = (request: RequestRow) => ({
   id: request.id,
-  ownerId: request.requester_id,
+  ownerId: request.account_id ?? request.requester_id,
   fields: { ...showRequest(request) },
 })
 

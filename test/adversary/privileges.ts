@@ -1,3 +1,12 @@
+import {
+  about,
+  consume,
+  newInvoice,
+  openHouse,
+  request,
+  requested,
+  userOf,
+} from '../authorization/approvals/counting-house.ts'
 import { approve, ask, newBody, openOffice, reject, repeat } from '../authorization/approvals/office.ts'
 import { type Answer, type Client, type Service, tokenIn } from '../helpers/service.ts'
 import { expect, foundFirm } from '../tenancy/staff.ts'
@@ -11,6 +20,7 @@ export const privileges: Attack = {
     await admins(tally, service)
     await customRoles(tally, service)
     await approvals(tally, service)
+    await applicationApprovals(tally, service)
     await changedVotes(tally, service)
     await usedInvitation(tally, service)
     await preconditions(tally, service)
@@ -127,6 +137,40 @@ async function approvals(tally: Tally, service: Service) {
   const again = await service.logIn(asker)
   await again.switchTo(owner.tenantId)
   await tally.refuse('an approval after its time', () => repeat(office, again, second, late), isInvalid)
+}
+
+/** An approval of an application's action is for its subject and values, and for one operation. */
+async function applicationApprovals(tally: Tally, service: Service) {
+  const house = await openHouse(service)
+  const { clerk, approver, hire } = house
+  const invoice = newInvoice()
+  const put = (amount: number) =>
+    house.owner.put(`/api/v1/resources/invoice/${invoice}/`, { attributes: { amount, payee: 'Paper' } })
+  await put(5000)
+  const id = await requested(clerk, about(invoice))
+  const isDenied = ({ status, body }: Answer) => status === 403 && body.code === 'permission_denied'
+  const isUnusable = ({ status, body }: Answer) => status === 409 && body.code === 'invalid_state'
+  await tally.refuse('the subject approves', () => approve(clerk, id), [403])
+  await tally.refuse('a pending approval is consumed', () => consume(clerk, id, 'a'), isUnusable)
+  await expect(200, approve(approver, id))
+  const other = await hire('member')
+  await tally.refuse('a colleague consumes', () => consume(other, id, 'a'), isDenied)
+  await tally.refuse(
+    'a colleague asks for the subject',
+    () => request(other, { ...about(invoice), ...userOf(clerk) }),
+    isDenied,
+  )
+  const stranger = await foundFirm(service)
+  await tally.refuse('a stranger consumes', () => consume(stranger.owner, id, 'a'), [404])
+  await put(9000)
+  await tally.refuse(
+    'another amount than was approved',
+    () => consume(clerk, id, 'a'),
+    ({ status, body }) => status === 403 && body.code === 'approval_invalid',
+  )
+  await put(5000)
+  await expect(200, consume(clerk, id, 'a'))
+  await tally.refuse('another operation', () => consume(clerk, id, 'b'), isUnusable)
 }
 
 /** A vote is final: an approver who approved cannot reject any more, nor the other way. */

@@ -1,3 +1,4 @@
+import { about, approved, consume, newInvoice, openHouse } from '../authorization/approvals/counting-house.ts'
 import {
   approve,
   ask,
@@ -241,6 +242,38 @@ const list: Race[] = [
     },
   },
   {
+    what: 'an approval of an application permits one operation',
+    async prepare(service) {
+      const house = await openHouse(service)
+      const id = await approved(house, about(newInvoice()))
+      return (n) => consume(house.clerk, id, `operation ${n}`)
+    },
+    judge: (answers) => {
+      const won = answers.filter(({ status }) => status === 200).length
+      const lost = answers.filter(({ body }) => body.code === 'invalid_state').length
+      return won === 1 && won + lost === answers.length ? null : `${won} operations, ${lost} refusals`
+    },
+  },
+  {
+    what: 'attempts at one operation consume an approval once',
+    async prepare(service) {
+      const house = await openHouse(service)
+      const id = await approved(house, about(newInvoice()))
+      houses.push({ tenant: house.id, id })
+      return () => consume(house.clerk, id, 'the operation')
+    },
+    judge: async (answers, service) => {
+      const { tenant, id } = houses.at(-1)!
+      const events = await look(
+        service,
+        "select from events where tenant_id = $1 and subject = $2 and type = 'authorization.approval_executed'",
+        [tenant, id],
+      )
+      const bodies = new Set(answers.map(({ status, body }) => `${status} ${JSON.stringify(body)}`))
+      return events.length === 1 && bodies.size === 1 ? null : `${events.length} uses, ${bodies.size} answers`
+    },
+  },
+  {
     what: 'one approver has one vote',
     async prepare(service) {
       const office = await openOffice(service, { quorum: 2 })
@@ -306,3 +339,4 @@ const list: Race[] = [
 
 const offices: Awaited<ReturnType<typeof openOffice>>[] = []
 const firms: string[] = []
+const houses: { tenant: string; id: string }[] = []

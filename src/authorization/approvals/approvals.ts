@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto'
-import { canonicalJson } from '../../platform/crypto/canonical-json.ts'
 import {
   type Approvals,
   approvalInvalid,
@@ -8,11 +6,13 @@ import {
   type Presented,
 } from '../../platform/http/approvals.ts'
 import { rfc3339 } from '../../platform/http/schemas.ts'
-import { notifyRequester } from './notify.ts'
+import type { OpenRow } from './asking-store.ts'
+import { notifyParties } from './notify.ts'
+import type { ApprovalDeps } from './open-request.ts'
 import { contextOfCall, recordTransition } from './record-transition.ts'
-import { type ApprovalDeps, requestApproval } from './request-approval.ts'
+import { digestOf, requestApproval } from './request-approval.ts'
 import { requestUrl } from './show-request.ts'
-import { findRequest, type OpenRow, type RequestRow } from './store.ts'
+import { findRequest, type RequestRow } from './store.ts'
 import { deleteStoredCall } from './stored-call-store.ts'
 import { lockRequest, markExecuted } from './transition-store.ts'
 
@@ -31,7 +31,7 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
       return row && isFor(call, row) ? presented(row, open) : null
     },
     async request(tx, call, gate) {
-      const row = await requestApproval(tx, deps, { ...gate, call, digest: digestOf(call) })
+      const row = await requestApproval(tx, deps, call, gate)
       return row && { open: open(row), isStored: row.is_stored }
     },
     async consume(tx, call, id) {
@@ -40,22 +40,19 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
       await deleteStoredCall(tx, tenantId, id)
       await recordTransition(tx, contextOfCall(call), { id, from: 'approved', to: 'executed' })
       if (!call.later) return
-      const request = { id, requester_id: call.userId, action: call.action }
+      const { action, userId } = call
+      const request = { id, kind: 'call' as const, requester_id: userId, account_id: userId, action }
       const { requestId } = requestInfo
-      await notifyRequester(tx, deps, { request, tenantId, outcome: 'executed', requestId, at })
+      await notifyParties(tx, deps, { request, tenantId, outcome: 'executed', requestId, at })
     },
   }
 }
 
 const isFor = (call: GuardedCall, row: RequestRow): boolean =>
-  row.requester_id === call.userId && row.action === call.action && row.digest === digestOf(call)
-
-/**
- * SHA-256 (hex) of the whole call in the canonical form of RFC 8785. The parameters count too: the resource of a
- * collection, such as the keys of one service account, has no id that would tell it from another collection.
- */
-const digestOf = ({ method, route, params, query, body }: GuardedCall): string =>
-  createHash('sha256').update(canonicalJson({ method, route, params, query, body })).digest('hex')
+  row.kind === 'call' &&
+  row.requester_id === call.userId &&
+  row.action === call.action &&
+  row.digest === digestOf(call)
 
 function presented(row: RequestRow, open: (row: Omit<OpenRow, 'is_stored'>) => OpenRequest): Presented {
   const resource = { type: row.resource_type, id: row.resource_id }

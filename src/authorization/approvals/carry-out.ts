@@ -12,9 +12,9 @@ import {
 } from '../../platform/http/stored-call.ts'
 import { DelayedError } from '../../platform/jobs/delayed-error.ts'
 import { nilUuid } from '../../platform/uuid.ts'
-import { notifyRequester } from './notify.ts'
+import { notifyParties } from './notify.ts'
+import type { ApprovalDeps } from './open-request.ts'
 import { recordTransition } from './record-transition.ts'
-import type { ApprovalDeps } from './request-approval.ts'
 import { findRequest, type RequestRow } from './store.ts'
 import { deleteStoredCall, findStoredCall, markFailed } from './stored-call-store.ts'
 
@@ -101,6 +101,6 @@ async function recordFailure(
     const person = { id: userId, email: email || null, type: 'user' as const }
     const context = { tenantId, person, requestInfo, at }
     await recordTransition(tx, context, { id, from: 'approved', to: 'failed' })
-    await notifyRequester(tx, deps, { request, tenantId, outcome: 'failed', requestId, at })
+    await notifyParties(tx, deps, { request, tenantId, outcome: 'failed', requestId, at })
   })
 }

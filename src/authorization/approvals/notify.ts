@@ -1,8 +1,9 @@
 import type { Deps } from '../../deps.ts'
-import { notifyPeople, notifyPerson } from '../../identity/users/notify-people.ts'
+import { notifyPeople } from '../../identity/users/notify-people.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
+import type { NewRequest } from './asking-store.ts'
 import { requestUrl } from './show-request.ts'
-import type { NewRequest, RequestRow } from './store.ts'
+import type { RequestRow } from './store.ts'
 import { type Approver, findTenantName } from './transition-store.ts'
 
 type NotifyDeps = Pick<Deps, 'sealer' | 'publicUrl' | 'config'>
@@ -24,10 +25,11 @@ export async function notifyApprovers(
     requestId,
   }: { request: NewRequest; requester: string; approvers: readonly Approver[]; requestId: string },
 ): Promise<void> {
-  const { tenantId, at, action } = request
+  const { tenantId, at, action, subject, requesterId } = request
   const tenantName = await findTenantName(tx, tenantId)
   const variables = {
     requester,
+    ...(subject.accountId !== requesterId && { subject: subject.email ?? subject.id }),
     action,
     tenantName,
     link: linkTo(deps, tenantId, request.id),
@@ -43,8 +45,11 @@ export async function notifyApprovers(
   })
 }
 
-/** Mails the requester the outcome of their request. A service account has no address: it reads the request. */
-export async function notifyRequester(
+/**
+ * Mails who asked, and who would act, the outcome of their request; not the person who brought it about. A service
+ * account has no address: it reads the request.
+ */
+export async function notifyParties(
   tx: Tx,
   deps: NotifyDeps,
   {
@@ -53,19 +58,26 @@ export async function notifyRequester(
     outcome,
     requestId,
     at,
+    except,
   }: {
-    request: Pick<RequestRow, 'id' | 'requester_id' | 'action'>
+    request: Pick<RequestRow, 'id' | 'kind' | 'requester_id' | 'account_id' | 'action'>
     tenantId: string
     outcome: Outcome
     requestId: string
     at: number
+    except?: string
   },
 ): Promise<void> {
+  const { id, kind, action, requester_id: requesterId, account_id: accountId } = request
+  const parties = new Set([requesterId, accountId ?? requesterId])
+  if (except) parties.delete(except)
+  if (parties.size === 0) return
   const tenantName = await findTenantName(tx, tenantId)
-  await notifyPerson(tx, deps.sealer, request.requester_id, {
+  const variables = { kind, outcome, action, tenantName, link: linkTo(deps, tenantId, id) }
+  await notifyPeople(tx, deps.sealer, [...parties], {
     tenantId,
     template: 'approval_decided',
-    variables: { outcome, action: request.action, tenantName, link: linkTo(deps, tenantId, request.id) },
+    variables,
     requestId,
     at,
   })

@@ -7,6 +7,7 @@ import { showRequest } from './show-request.ts'
 import {
   canDecide,
   countRequests,
+  isParty,
   listRequests,
   type Reader,
   type RequestRow,
@@ -22,7 +23,7 @@ export const readerOf = ({ tenantId, userId, auth }: Caller): Reader => ({
 
 const readsAll = (caller: Caller) => caller.may({ type: 'approval_request' })
 
-/** A page of all requests; for members, of their own and those that they can decide. */
+/** A page of all requests; for members, of their own, those about them, and those that they can decide. */
 export const pageOfRequests = (deps: Deps, caller: Caller, query: ListQuery) =>
   pageOf(deps, caller, query, { path: '/api/v1/approval-requests', view: readsAll(caller) ? 'all' : 'own' })
 
@@ -45,17 +46,17 @@ function pageOf(deps: Deps, caller: Caller, query: ListQuery, { path, view }: { 
 }
 
 /**
- * A request as a resource of policies. It is the caller's own also if they can decide it. Null for callers who can
- * neither, and who cannot read all.
+ * A request as a resource of policies. It is the caller's own also if it is about them, or if they can decide it. Null
+ * for callers who can neither, and who cannot read all.
  */
 export const readableRequest = (row: RequestRow, { caller }: { caller: Caller }) => readableFor(caller)(row)
 
 function readableFor(caller: Caller) {
   const [reader, all] = [readerOf(caller), readsAll(caller)]
   return (row: RequestRow) => {
-    const decides = canDecide(row, reader)
-    if (!(row.requester_id === caller.userId || decides || all)) return null
-    const ownerId = decides ? caller.userId : row.requester_id
+    const isOwn = isParty(row, caller.userId) || canDecide(row, reader)
+    if (!isOwn && !all) return null
+    const ownerId = isOwn ? caller.userId : row.requester_id
     return { type: 'approval_request', id: row.id, ownerId, fields: showRequest(row) }
   }
 }

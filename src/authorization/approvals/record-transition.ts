@@ -7,7 +7,7 @@ import { appendEvent } from '../../platform/outbox/append-event.ts'
 import type { Status } from './store.ts'
 
 /** Who changes an approval request (null: the service), in which HTTP request and under which decision; `at` in ms. */
-interface ChangeContext {
+export interface ChangeContext {
   tenantId: string
   person: AuditedActor | null
   requestInfo: Pick<RequestInfo, 'requestId' | 'ip' | 'userAgent'> & Partial<Pick<RequestInfo, 'traceparent'>>

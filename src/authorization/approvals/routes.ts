@@ -1,14 +1,19 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
+import type { ObjectFinders } from '../../platform/find-object.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
 import { pageOf } from '../../platform/http/lists.ts'
 import { changeRoute, type Route, resourceRoute, route, type Target } from '../../platform/http/route.ts'
+import { findParts, knownSubject } from '../evaluation/load-questions.ts'
+import { askApproval, askBody, decideApprovable, ownIfAskable, questionIn } from './ask-approval.ts'
 import { cancelRequest } from './cancel-request.ts'
+import { consumeApproval, consumption, decideAgain } from './consume-approval.ts'
 import { pageOfPending, pageOfRequests, readableRequest } from './read-requests.ts'
 import { requestSchema, showRequest } from './show-request.ts'
-import { findRequest, type RequestRow, requestList } from './store.ts'
+import { findRequest, isParty, type RequestRow, requestList } from './store.ts'
 import { lockRequest } from './transition-store.ts'
+import { approvalRequests as list } from './use-approvals.ts'
 import { vote } from './vote.ts'
 
 const voteBody = z.object({
@@ -19,16 +24,15 @@ const voteBody = z.object({
 })
 
 const tag = 'Approvals'
-const list = '/api/v1/approval-requests'
 const one = `${list}/:id`
 
-const requestResource = ({ id, requester_id: ownerId }: RequestRow) => ({
+const requestResource = (row: RequestRow, { caller: { userId } }: Pick<Target, 'caller'>) => ({
   type: 'approval_request',
-  id,
-  ownerId,
+  id: row.id,
+  ownerId: isParty(row, userId) ? userId : row.requester_id,
 })
 
-export function approvalRoutes(deps: Deps): Route[] {
+export function approvalRoutes(deps: Deps, objects: ObjectFinders): Route[] {
   /** The request of the path, locked until the transaction ends. */
   const lockedRequest = async (tx: Tx, { caller, params }: Target): Promise<RequestRow | null> => {
     const id = pathId(params.id)
@@ -36,6 +40,29 @@ export function approvalRoutes(deps: Deps): Route[] {
     return findRequest(tx, caller.tenantId, id, deps.clock())
   }
   return [
+    changeRoute({
+      method: 'POST',
+      path: list,
+      action: 'approval_request:create',
+      tag,
+      summary: 'Ask for the approval of an action of your application',
+      description:
+        'For a question whose evaluation answers `require_approval`. The open request that asks the same is 200. An approval is bound to the subject, the action, the resource, the policies that require it with their versions, and what these read of the resource, the action and the context. To ask for another subject needs `access:evaluate`.',
+      body: askBody,
+      status: 201,
+      finds: true,
+      answer: requestSchema,
+      refusals: [409, 413],
+      load: (tx, { caller, body }) => {
+        const { tenantId, userId } = caller
+        return findParts(tx, objects, { tenantId, userId, now: deps.clock() }, [questionIn(body, caller)])
+      },
+      resource: (parts, { caller, body }) =>
+        ownIfAskable(caller, knownSubject(parts, caller, questionIn(body, caller))),
+      prepare: (parts, { caller, body }) => decideApprovable(deps, caller, parts, questionIn(body, caller)),
+      act: (tx, { caller, body }, _parts, approvable) =>
+        askApproval(tx, deps, caller, approvable, body.message),
+    }),
     route({
       method: 'GET',
       path: list,
@@ -43,7 +70,7 @@ export function approvalRoutes(deps: Deps): Route[] {
       readAction: 'approval_request:read',
       tag,
       summary: 'List approval requests',
-      description: 'Members see their own requests, and those that they can decide.',
+      description: 'Members see their own requests, those about them, and those that they can decide.',
       query: requestList.query,
       status: 200,
       answer: pageOf(requestSchema),
@@ -100,7 +127,7 @@ export function approvalRoutes(deps: Deps): Route[] {
       tag,
       summary: 'Cancel a request',
       description:
-        'The requester, an owner or an admin can cancel a pending request; only the requester can cancel an approved one.',
+        'The requester, the subject, an owner or an admin can cancel a pending request; only requester and subject can cancel an approved one.',
       body: voteBody.pick({}),
       status: 200,
       answer: requestSchema,
@@ -109,6 +136,29 @@ export function approvalRoutes(deps: Deps): Route[] {
       resource: requestResource,
       takesAway: () => true,
       act: async (tx, { caller }, request) => showRequest(await cancelRequest(tx, deps, caller, request)),
+    }),
+    changeRoute({
+      method: 'POST',
+      path: `${one}/consume`,
+      action: 'approval_request:consume',
+      tag,
+      summary: 'Use the approval of an action of your application, once',
+      description:
+        'Consume first, then act under the same `operation_id`. The question is decided anew: 403 `approval_invalid` if a policy or a value that was approved has changed, 403 `permission_denied` if it is denied by now; both leave the approval unused. The same caller and `operation_id` get the same answer until a day after the end of the approval; another one is 409. A request about another subject needs `access:evaluate`.',
+      body: consumption,
+      status: 200,
+      answer: requestSchema,
+      refusals: [409],
+      load: (tx, { caller, params }) => findRequest(tx, caller.tenantId, pathId(params.id), deps.clock()),
+      resource: ({ id, account_id }, { caller }) => ({
+        ...ownIfAskable(caller, account_id === null ? null : { id: account_id }),
+        id,
+      }),
+      prepare: (request, { caller, body }) => decideAgain(deps, objects, caller, request, body.operation_id),
+      act: async (tx, { caller, body }, request, decisionId) => {
+        const use = { operationId: body.operation_id, decisionId }
+        return showRequest(await consumeApproval(tx, deps, caller, request, use))
+      },
     }),
   ]
 }

@@ -1,67 +1,110 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
-import { type RequestRow, statuses } from './store.ts'
+import { type CallContext, type QuestionContext, type RequestRow, statuses } from './store.ts'
 
 const person = z.object({ id: z.uuid(), email: z.string() })
 
-export const requestSchema = z
+const callContext = z
   .object({
-    id: z.uuid(),
-    status: z.enum(statuses),
-    requester: person,
-    action: z.string(),
-    resource_type: z.string(),
-    resource_id: z.string().nullable(),
-    context: z
-      .object({
-        method: z.string(),
-        path: z.string(),
-        body: z.unknown(),
-        ip: z.string(),
-        request_id: z.string(),
-        decision_id: z.string(),
-      })
-      .meta({ description: 'The waiting call. The approval is for this call only' }),
-    reason: z.string().meta({ description: 'The policies that require the approval' }),
-    policy_id: z.uuid().nullable(),
-    policy_version: z.int().nullable(),
-    required_approvals: z.int(),
-    votes: z.array(
-      z.object({
-        approver: person,
-        decision: z.enum(['approve', 'reject']),
-        comment: z.string(),
-        at: timestamp,
-      }),
-    ),
-    expires_at: timestamp.meta({
-      description: 'The end of the time to decide; after an approval, the end of the time to use it',
-    }),
-    decided_at: timestamp.nullable(),
-    executed_at: timestamp.nullable(),
-    execution: z
-      .object({
-        status: z.enum(['pending', 'succeeded', 'failed']),
-        http_status: z.int().nullable(),
-        problem: z.record(z.string(), z.unknown()).nullable(),
-        at: timestamp.nullable(),
-      })
-      .nullable()
-      .meta({ description: 'Of a call with `Prefer: respond-async`: what became of it' }),
-    created_at: timestamp,
+    method: z.string(),
+    path: z.string(),
+    body: z.unknown(),
+    ip: z.string(),
+    request_id: z.string(),
+    decision_id: z.string(),
   })
+  .meta({ description: 'The waiting call. The approval is for this call only' })
+
+const values = z.record(z.string(), z.unknown()).nullable()
+const questionContext = z
+  .object({
+    properties: values,
+    action_properties: values
+      .optional()
+      .meta({ description: 'Only if the policies read something of the action' }),
+    context: values,
+    decision_id: z.string(),
+  })
+  .meta({
+    description:
+      'What the policies that require the approval read of the resource, the action and the context. The approval is for these values only. Null once they are deleted',
+  })
+
+const sharedFields = z.object({
+  id: z.uuid(),
+  status: z.enum(statuses),
+  requester: person,
+  subject: z
+    .object({ type: z.string(), id: z.string(), email: z.string().optional() })
+    .meta({ description: 'Who would act; of a call the requester' }),
+  action: z.string(),
+  resource_type: z.string(),
+  resource_id: z.string().nullable(),
+  message: z.string().meta({ description: 'What the application says about it; empty for a call' }),
+  reason: z.string().meta({ description: 'The policies that require the approval' }),
+  policy_id: z.uuid().nullable(),
+  policy_version: z.int().nullable(),
+  required_approvals: z.int(),
+  votes: z.array(
+    z.object({
+      approver: person,
+      decision: z.enum(['approve', 'reject']),
+      comment: z.string(),
+      at: timestamp,
+    }),
+  ),
+  expires_at: timestamp.meta({
+    description: 'The end of the time to decide; after an approval, the end of the time to use it',
+  }),
+  decided_at: timestamp.nullable(),
+  executed_at: timestamp.nullable(),
+  execution: z
+    .object({
+      status: z.enum(['pending', 'succeeded', 'failed']),
+      http_status: z.int().nullable(),
+      problem: z.record(z.string(), z.unknown()).nullable(),
+      at: timestamp.nullable(),
+    })
+    .nullable()
+    .meta({ description: 'Of a call with `Prefer: respond-async`: what became of it' }),
+  created_at: timestamp,
+})
+
+export const requestSchema = z
+  .discriminatedUnion('kind', [
+    sharedFields.extend({
+      kind: z.literal('call').meta({ description: 'A call of this service waits' }),
+      context: callContext,
+    }),
+    sharedFields.extend({
+      kind: z.literal('application').meta({ description: 'An application asks about an action of its own' }),
+      context: questionContext,
+    }),
+  ])
   .meta({ id: 'ApprovalRequest' })
 
 /** A request as callers read it. */
 export const showRequest = (row: RequestRow): z.input<typeof requestSchema> => ({
+  ...sharedBy(row),
+  ...(row.kind === 'call'
+    ? { kind: row.kind, context: row.context as CallContext }
+    : { kind: row.kind, context: row.context as QuestionContext }),
+})
+
+const sharedBy = (row: RequestRow) => ({
   id: row.id,
   status: row.status,
   requester: { id: row.requester_id, email: row.requester_email },
+  subject: {
+    type: row.subject_type,
+    id: row.subject_id,
+    ...(row.subject_email && { email: row.subject_email }),
+  },
   action: row.action,
   resource_type: row.resource_type,
   resource_id: row.resource_id,
-  context: row.context,
+  message: row.message,
   reason: row.reason,
   policy_id: row.gates[0]?.policy_id ?? null,
   policy_version: row.gates[0]?.version ?? null,

@@ -1,18 +1,20 @@
 import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
-import { noteLogged } from '../../platform/audit/log-quota.ts'
-import { addToCount, countRows } from '../../platform/db/count-rows.ts'
+import { countRows } from '../../platform/db/count-rows.ts'
 import { byId, byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
-import { countRow, idRow } from '../../platform/db/row-schemas.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
-import { isOfSubject } from '../../tenancy/members/subject-store.ts'
-
-const closedRow = z.object({ id: z.uuid(), status: z.enum(['expired', 'cancelled']) })
+import { countRow } from '../../platform/db/row-schemas.ts'
+import { sql } from '../../platform/db/transaction.ts'
+import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 
 // pending → approved → executed; pending → rejected; pending or approved → cancelled or expired. Each transition is one
 // conditional statement, which finds no row if another transition came first. Every read computes expiry from
-// expires_at, so it does not depend on when the expiry job runs.
+// expires_at, so it does not depend on when the expiry job runs. A request is about a call of this service, or about a
+// question of an application. Its subject is who would act: of a call the requester, of a question perhaps one of a kind
+// that the application alone knows.
+
+export const kinds = ['call', 'application'] as const
+export type RequestKind = (typeof kinds)[number]
 
 export const statuses = ['pending', 'approved', 'rejected', 'cancelled', 'expired', 'executed'] as const
 export type Status = (typeof statuses)[number]
@@ -32,8 +34,12 @@ export interface GateRef {
   version: number
 }
 
+/** The gates that a decision names. */
+export const gatesOf = ({ matched }: Pick<Decision, 'matched'>): GateRef[] =>
+  matched.map(({ policy_id, version }) => ({ policy_id, version }))
+
 /** The waiting call as approvers see it. */
-interface CallContext {
+export interface CallContext {
   method: string
   path: string
   body: unknown
@@ -42,18 +48,43 @@ interface CallContext {
   decision_id: string
 }
 
+type Values = Record<string, unknown>
+
+/** What the gates read of a question's resource, action and context, as approvers see it. Null once it is deleted. */
+export interface QuestionContext {
+  properties: Values | null
+  /** absent if the gates read nothing of the action */
+  action_properties?: Values | null
+  context: Values | null
+  decision_id: string
+}
+
+/** What the other policies read of a question, as it was sent. */
+export type KeptValues = Record<'subject' | 'resource' | 'action' | 'environment', Values>
+
+const object = <T>() => z.custom<T>((value) => typeof value === 'object' && value !== null)
+
 const requestRow = z.object({
   id: z.uuid(),
+  kind: z.enum(kinds),
   status: z.enum(statuses),
   requester_id: z.uuid(),
-  /** Who made keys of the service account that asks: they hold its keys, so they must not decide. */
-  requester_keepers: z.array(z.uuid()),
   requester_email: z.string(),
+  subject_type: z.string(),
+  subject_id: z.string(),
+  subject_email: z.string().nullable(),
+  /** The subject, if it is a member: a person or a service account. */
+  account_id: z.uuid().nullable(),
+  /** Who made keys of the subject: they can act as the service account, so they must not decide. */
+  account_keepers: z.array(z.uuid()),
   action: z.string(),
   resource_type: z.string(),
   resource_id: z.string().nullable(),
   digest: z.string(),
-  context: z.custom<CallContext>((value) => typeof value === 'object' && value !== null),
+  context: object<CallContext | QuestionContext>(),
+  /** null for a call, and once it is deleted */
+  kept: object<KeptValues>().nullable(),
+  message: z.string(),
   reason: z.string(),
   gates: listOf<GateRef>(),
   approvers: listOf<string[]>(),
@@ -62,6 +93,8 @@ const requestRow = z.object({
   expires_at: z.number(),
   decided_at: z.number().nullable(),
   executed_at: z.number().nullable(),
+  operation_id: z.string().nullable(),
+  consumed_by: z.uuid().nullable(),
   execution_status: z.enum(['pending', 'succeeded', 'failed']).nullable(),
   execution_http_status: z.number().nullable(),
   execution_problem: z.record(z.string(), z.unknown()).nullable(),
@@ -71,23 +104,30 @@ const requestRow = z.object({
 export type RequestRow = z.infer<typeof requestRow>
 
 const moment = (ms: number) => sql.timestamp(new Date(ms))
-const jsonb = (value: unknown) => sql.jsonb(value as never)
 
 /** The requests of a tenant, each with its status at `now` (ms). */
 const requests = (tenantId: string, now: number) => sql.fragment`(
-  select r.tenant_id, r.id, r.requester_id, r.requester_email, r.action, r.resource_type, r.resource_id, r.digest,
-         r.context, r.reason, r.gates, r.approvers, r.required_approvals, r.expires_at, r.decided_at, r.executed_at,
+  select r.tenant_id, r.id, r.kind, r.requester_id, r.requester_email, r.subject_type, r.subject_id, r.subject_email,
+         r.action, r.resource_type, r.resource_id, r.digest, r.context, r.kept, r.message, r.reason, r.gates,
+         r.approvers, r.required_approvals, r.expires_at, r.decided_at, r.executed_at, r.operation_id, r.consumed_by,
          r.execution_status, r.execution_http_status, r.execution_problem, r.created_at, r.status as stored_status,
+         case when r.kind = 'call' then r.requester_id
+              when r.subject_type in ('user', 'service_account') then nullif(r.subject_id, '')::uuid end as account_id,
          case when r.status in ('pending', 'approved') and r.expires_at <= ${moment(now)} then 'expired'
               else r.status end as status
   from approval_requests r where r.tenant_id = ${tenantId})`
 
 const columns = sql.fragment`
-  r.id, r.status, r.requester_id, r.requester_email, r.action, r.resource_type, r.resource_id, r.digest, r.context,
-  r.reason, r.gates, r.approvers, r.required_approvals, r.expires_at, r.decided_at, r.executed_at,
+  r.id, r.kind, r.status, r.requester_id, r.requester_email, r.account_id,
+  coalesce(r.subject_type, (select m.kind from memberships m
+                            where m.tenant_id = r.tenant_id and m.id = r.requester_id), 'user') as subject_type,
+  coalesce(r.subject_id, r.requester_id::text) as subject_id,
+  case when r.kind = 'call' then nullif(r.requester_email, '') else r.subject_email end as subject_email,
+  r.action, r.resource_type, r.resource_id, r.digest, r.context, r.kept, r.message, r.reason, r.gates, r.approvers,
+  r.required_approvals, r.expires_at, r.decided_at, r.executed_at, r.operation_id, r.consumed_by,
   r.execution_status, r.execution_http_status, r.execution_problem, r.created_at,
   array(select distinct k.created_by from api_keys k
-        where k.tenant_id = r.tenant_id and k.account_id = r.requester_id) as requester_keepers,
+        where k.tenant_id = r.tenant_id and k.account_id = r.account_id) as account_keepers,
   (select coalesce(jsonb_agg(jsonb_build_object(
             'approver', jsonb_build_object('id', v.approver_id, 'email', v.approver_email),
             'decision', v.decision, 'comment', v.comment, 'at', floor(extract(epoch from v.at) * 1000))
@@ -127,11 +167,11 @@ export interface Reader {
   roleIds: readonly string[]
 }
 
-// The reader has a role of each list, is not the requester, and made no key of it.
+// The reader has a role of each list, is neither requester nor subject, and made no key of the subject.
 const decidable = ({ userId, roleIds }: Reader) => sql.fragment`
-  r.requester_id <> ${userId} and not exists (
+  r.requester_id <> ${userId} and r.account_id is distinct from ${userId} and not exists (
     select 1 from api_keys k
-    where k.tenant_id = r.tenant_id and k.account_id = r.requester_id and k.created_by = ${userId})
+    where k.tenant_id = r.tenant_id and k.account_id = r.account_id and k.created_by = ${userId})
   and not exists (
     select 1 from jsonb_array_elements(r.approvers) needed
     where not needed ?| ${sql.array(roleIds, 'text')})`
@@ -141,7 +181,9 @@ export type View = 'all' | 'own' | 'pending'
 
 function visible(view: View, reader: Reader, now: number): FragmentSqlToken {
   if (view === 'all') return sql.fragment``
-  if (view === 'own') return sql.fragment`and (r.requester_id = ${reader.userId} or (${decidable(reader)}))`
+  if (view === 'own')
+    return sql.fragment`
+      and (r.requester_id = ${reader.userId} or r.account_id = ${reader.userId} or (${decidable(reader)}))`
   return sql.fragment`and ${hasStatus('pending', now)} and ${decidable(reader)} and not exists (
     select 1 from approval_votes v
     where v.tenant_id = r.tenant_id and v.request_id = r.id and v.approver_id = ${reader.userId})`
@@ -176,133 +218,17 @@ export function findRequest(tx: Read, tenantId: string, id: string, now: number)
     select ${columns} from ${requests(tenantId, now)} r where r.id = ${id}`)
 }
 
-/** Whether the person is the requester, or holds keys of the service account that is. */
-export const isRequester = (
-  { requester_id, requester_keepers }: Pick<RequestRow, 'requester_id' | 'requester_keepers'>,
+/** Whether the member asks, or would act: both can read and cancel the request, and neither decides it. */
+export const isParty = (
+  { requester_id, account_id }: Pick<RequestRow, 'requester_id' | 'account_id'>,
   userId: string,
-): boolean => requester_id === userId || requester_keepers.includes(userId)
+): boolean => requester_id === userId || account_id === userId
 
-/** Whether the reader has the roles to decide the request and is not its requester. As {@link decidable}. */
+/** Whether the person is a party, or holds keys of the service account that would act. */
+export const isOwnRequest = (request: RequestRow, userId: string): boolean =>
+  isParty(request, userId) || request.account_keepers.includes(userId)
+
+/** Whether the reader has the roles to decide the request and it is not their own. As {@link decidable}. */
 export const canDecide = (request: RequestRow, { userId, roleIds }: Reader): boolean =>
-  !isRequester(request, userId) &&
+  !isOwnRequest(request, userId) &&
   request.approvers.every((needed) => needed.some((role) => roleIds.includes(role)))
-
-/** Two calls with the same key are the same call. */
-export interface CallKey {
-  tenantId: string
-  requesterId: string
-  action: string
-  resourceType: string
-  resourceId: string | null
-  digest: string
-}
-
-const sameCall = (key: CallKey) => sql.fragment`
-  tenant_id = ${key.tenantId} and requester_id = ${key.requesterId} and action = ${key.action}
-  and resource_type = ${key.resourceType} and resource_id is not distinct from ${key.resourceId}
-  and digest = ${key.digest}`
-
-const sameGates = (gates: readonly GateRef[]) =>
-  sql.fragment`(gates @> ${jsonb(gates)} and gates <@ ${jsonb(gates)})`
-
-const openRow = z.object({
-  id: z.uuid(),
-  status: z.enum(['pending', 'approved']),
-  expires_at: z.number(),
-  /** a worker carries the call out */
-  is_stored: z.boolean(),
-})
-export type OpenRow = z.infer<typeof openRow>
-
-/** The pending or approved request for a call and its gates, approved ones first; or null. */
-export function findOpen(
-  tx: Tx,
-  key: CallKey,
-  gates: readonly GateRef[],
-  now: number,
-): Promise<OpenRow | null> {
-  return tx.maybeOne(sql.type(openRow)`
-    select id, status, expires_at, execution_status is not null as is_stored from approval_requests
-    where ${sameCall(key)} and ${sameGates(gates)} and status in ('pending', 'approved') and expires_at > ${moment(now)}
-    order by status, created_at, id limit 1`)
-}
-
-/** Ends the pending request of a call if it has expired or its policies have changed; returns it, or null. */
-export function retireStale(
-  tx: Tx,
-  key: CallKey,
-  gates: readonly GateRef[],
-  now: number,
-): Promise<{ id: string; status: 'expired' | 'cancelled' } | null> {
-  const at = moment(now)
-  return tx.maybeOne(sql.type(closedRow)`
-    update approval_requests set status = case when expires_at <= ${at} then 'expired' else 'cancelled' end
-    where ${sameCall(key)} and status = 'pending' and (expires_at <= ${at} or not ${sameGates(gates)})
-    returning id, status`)
-}
-
-/** How many requests of a person are pending. */
-export function countPendingOf(
-  tx: Tx,
-  { tenantId, requesterId }: Pick<CallKey, 'tenantId' | 'requesterId'>,
-  now: number,
-): Promise<number> {
-  return tx.oneFirst(sql.type(countRow)`
-    select count(*) from approval_requests
-    where tenant_id = ${tenantId} and requester_id = ${requesterId} and status = 'pending' and expires_at > ${moment(now)}`)
-}
-
-/** Serialises transactions that create requests of a person, so that their count stays exact. */
-export async function lockRequester(
-  tx: Tx,
-  { tenantId, requesterId }: Pick<CallKey, 'tenantId' | 'requesterId'>,
-): Promise<void> {
-  tx.later(sql.unsafe`
-    select 1 from memberships m where m.tenant_id = ${tenantId} and ${isOfSubject(requesterId)} for no key update`)
-}
-
-const mailedRow = z.object({ id: z.uuid(), mails: z.number(), same_call: z.boolean() })
-
-/** Who got mail about a person's requests since `since` (ms): how often, and whether about this call. */
-export function listMailed(
-  tx: Tx,
-  key: CallKey,
-  since: number,
-): Promise<readonly z.infer<typeof mailedRow>[]> {
-  return tx.any(sql.type(mailedRow)`
-    select a as id, count(*) as mails, bool_or(${sameCall(key)}) as same_call
-    from approval_requests cross join lateral unnest(mailed_to) a
-    where tenant_id = ${key.tenantId} and requester_id = ${key.requesterId} and created_at > ${moment(since)}
-      and mailed_to <> '{}'
-    group by a`)
-}
-
-/** A new request; times in ms, `validFor` in seconds. */
-export interface NewRequest extends CallKey {
-  id: string
-  requesterEmail: string
-  context: CallContext
-  reason: string
-  gates: readonly GateRef[]
-  approvers: readonly (readonly string[])[]
-  quorum: number
-  validFor: number
-  mailedTo: readonly string[]
-  at: number
-  expiresAt: number
-}
-
-/** Inserts a request; false if the same call has a pending one. */
-export async function insertRequest(tx: Tx, r: NewRequest): Promise<boolean> {
-  noteLogged(tx, r.context, r.gates, r.approvers)
-  const inserted = await tx.maybeOne(sql.type(idRow)`
-    insert into approval_requests (tenant_id, id, requester_id, requester_email, action, resource_type, resource_id,
-                                   digest, context, reason, gates, approvers, required_approvals, valid_for,
-                                   mailed_to, expires_at, created_at)
-    values (${r.tenantId}, ${r.id}, ${r.requesterId}, ${r.requesterEmail}, ${r.action}, ${r.resourceType},
-            ${r.resourceId}, ${r.digest}, ${jsonb(r.context)}, ${r.reason}, ${jsonb(r.gates)}, ${jsonb(r.approvers)},
-            ${r.quorum}, ${r.validFor}, ${sql.array(r.mailedTo, 'uuid')}, ${moment(r.expiresAt)}, ${moment(r.at)})
-    on conflict do nothing returning id`)
-  if (inserted) addToCount(tx, r.tenantId, 'approval_requests')
-  return inserted !== null
-}

@@ -19,26 +19,29 @@ interface Eligibility {
   /** Lists of role ids; an approver has a role of each list. */
   approvers: readonly (readonly string[])[]
   requesterId: string
+  /** The subject, if it is a member. */
+  accountId: string | null
   /** If given, only these users. */
   among?: readonly string[]
   limit: number
 }
 
 /**
- * Members who can approve now: active, with a role of each list, not the requester, and without having made a key of
- * it; at most `limit`.
+ * Members who can approve now: active, with a role of each list, neither requester nor subject, and without having made
+ * a key of the subject; at most `limit`.
  */
 export function listEligible(
   tx: Tx,
   tenantId: string,
-  { approvers, requesterId, among: users, limit }: Eligibility,
+  { approvers, requesterId, accountId, among: users, limit }: Eligibility,
 ): Promise<readonly Approver[]> {
   const [first = []] = approvers
   const among = users ? sql.fragment`and m.user_id = any(${sql.array(users, 'uuid')})` : sql.fragment``
   return tx.any(sql.type(approver)`
     select m.user_id as id, m.email from memberships m join users u on u.id = m.user_id and u.is_active
     where m.tenant_id = ${tenantId} and m.status = 'active' and m.user_id <> ${requesterId}
-      and not exists (select 1 from api_keys k where k.tenant_id = ${tenantId} and k.account_id = ${requesterId}
+      and m.user_id is distinct from ${accountId}::uuid
+      and not exists (select 1 from api_keys k where k.tenant_id = ${tenantId} and k.account_id = ${accountId}::uuid
                       and k.created_by = m.user_id)
       and m.id in (select mr.membership_id from membership_roles mr
                    where mr.tenant_id = ${tenantId} and mr.role_id = any(${sql.array(first, 'uuid')}))
@@ -101,7 +104,7 @@ export async function markRejected(tx: Tx, tenantId: string, id: string, at: num
   )
 }
 
-/** pending → cancelled, and for the requester also approved → cancelled; false if neither applies. */
+/** pending → cancelled, and for requester and subject also approved → cancelled; false if neither applies. */
 export async function markCancelled(
   tx: Tx,
   { tenantId, userId }: Pick<Reader, 'tenantId' | 'userId'>,
@@ -113,7 +116,8 @@ export async function markCancelled(
     sql.fragment`
     update approval_requests set status = 'cancelled'
     where tenant_id = ${tenantId} and id = ${id} and expires_at > ${moment(at)}
-      and (status = 'pending' or (status = 'approved' and requester_id = ${userId}))`,
+      and (status = 'pending' or (status = 'approved' and (
+        requester_id = ${userId} or (subject_id = ${userId} and subject_type in ('user', 'service_account')))))`,
   )
 }
 
@@ -129,7 +133,24 @@ export async function markExecuted(
     update approval_requests set status = 'executed', executed_at = ${moment(use.at)}, executed_decision = ${use.decisionId},
       execution_status = case when execution_status is not null then 'succeeded' end,
       execution_http_status = case when execution_status is not null then ${use.httpStatus}::integer end
-    where tenant_id = ${tenantId} and id = ${use.id} and status = 'approved' and expires_at > ${moment(use.at)}`,
+    where tenant_id = ${tenantId} and id = ${use.id} and kind = 'call' and status = 'approved'
+      and expires_at > ${moment(use.at)}`,
+  )
+}
+
+/** approved → executed, for an operation of an application; false if it is no longer approved. */
+export async function markConsumed(
+  tx: Tx,
+  tenantId: string,
+  use: { id: string; decisionId: string; at: number; operationId: string; userId: string },
+): Promise<boolean> {
+  return changesRow(
+    tx,
+    sql.fragment`
+    update approval_requests set status = 'executed', executed_at = ${moment(use.at)}, executed_decision = ${use.decisionId},
+      operation_id = ${use.operationId}, consumed_by = ${use.userId}
+    where tenant_id = ${tenantId} and id = ${use.id} and kind = 'application' and status = 'approved'
+      and expires_at > ${moment(use.at)}`,
   )
 }
 
@@ -157,13 +178,17 @@ export function expireOverdue(
 /** When a request of `status` not pending or approved ended. */
 const endedAt = sql.fragment`coalesce(executed_at, case when status = 'rejected' then decided_at end, expires_at)`
 
-/** Removes the bodies of at most `limit` requests that ended before `before` (ms); returns how many. As the worker role. */
+/**
+ * Removes the bodies of at most `limit` calls that ended before `before` (ms), and what applications' questions read;
+ * returns how many. As the worker role.
+ */
 export async function dropBodiesBefore(tx: Tx, before: number, limit: number): Promise<number> {
   const { rowCount } = await tx.query(sql.unsafe`
-    update approval_requests set context = context || '{"body": null}'
+    update approval_requests set kept = null, context = context || case kind
+      when 'call' then '{"body": null}' else '{"properties": null, "action_properties": null, "context": null}' end::jsonb
     where (tenant_id, id) in (
       select tenant_id, id from approval_requests
-      where status not in ('pending', 'approved') and jsonb_typeof(context -> 'body') <> 'null'
+      where status not in ('pending', 'approved') and (kept is not null or jsonb_typeof(context -> 'body') <> 'null')
         and ${endedAt} < ${moment(before)}
       order by ${endedAt} limit ${limit})`)
   return rowCount

@@ -3,10 +3,10 @@ import type { Tx } from '../../platform/db/transaction.ts'
 import { ApiError, invalidState } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { enqueue } from '../../platform/outbox/enqueue.ts'
-import { notifyRequester } from './notify.ts'
+import { notifyParties } from './notify.ts'
 import { readerOf } from './read-requests.ts'
 import { auditVote, contextOf, recordTransition } from './record-transition.ts'
-import { canDecide, findRequest, isRequester, type RequestRow } from './store.ts'
+import { canDecide, findRequest, isOwnRequest, type RequestRow } from './store.ts'
 import { deleteStoredCall } from './stored-call-store.ts'
 import { insertVote, listEligible, markApproved, markRejected } from './transition-store.ts'
 
@@ -46,7 +46,7 @@ export async function vote(
 }
 
 function assertCanVote(caller: Caller, request: RequestRow): void {
-  if (isRequester(request, caller.userId)) throw selfApproval()
+  if (isOwnRequest(request, caller.userId)) throw selfApproval()
   if (!canDecide(request, readerOf(caller))) throw notEligible()
 }
 
@@ -83,12 +83,17 @@ async function decide(
   // The requester has nothing to do: a mail tells them what the worker did.
   else if (request.execution_status === 'pending')
     return enqueue(tx, 'execution', tenantId, { v: 1, approval_request_id: id, request_id: requestId }, at)
-  await notifyRequester(tx, deps, { request, tenantId, outcome, requestId, at })
+  await notifyParties(tx, deps, { request, tenantId, outcome, requestId, at })
 }
 
 /** Whether enough voters who approved, this one included, are still eligible. */
 async function isQuorum(tx: Tx, tenantId: string, request: RequestRow, voterId: string): Promise<boolean> {
-  const { approvers, requester_id: requesterId, required_approvals: required } = request
+  const {
+    approvers,
+    requester_id: requesterId,
+    account_id: accountId,
+    required_approvals: required,
+  } = request
   const voters = [
     voterId,
     ...request.votes.filter(({ decision }) => decision === 'approve').map(({ approver }) => approver.id),
@@ -96,6 +101,7 @@ async function isQuorum(tx: Tx, tenantId: string, request: RequestRow, voterId: 
   const eligible = await listEligible(tx, tenantId, {
     approvers,
     requesterId,
+    accountId,
     among: voters,
     limit: voters.length,
   })

@@ -1,8 +1,9 @@
 import type { Deps } from '../../deps.ts'
 import type { FieldError } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
+import type { Effect } from '../../policy-engine/evaluate/decision.ts'
 import type { Item, Semantic } from './batch-question.ts'
-import { accessResource, type Evaluated, evaluator } from './evaluate.ts'
+import { accessResource, answerAll, type Evaluated, evaluator } from './evaluate.ts'
 import { type LoadedQuestion, loadQuestions, type QuestionParts } from './load-questions.ts'
 import type { Question } from './question.ts'
 import { findUnknownWords } from './unknown-words.ts'
@@ -26,28 +27,42 @@ export async function evaluateBatch(
 ): Promise<{ evaluations: Answer[] }> {
   const loaded = await loadQuestions(deps, caller, parts, questionsOf(items))
   const questions = (await findUnknownWords(deps, caller, loaded)).values()
-  const answerTo = evaluator(deps, caller, loaded)
+  const { policies } = loaded
+  const decide = evaluator(deps, caller, policies)
   const mayAsk = rememberingOwners(caller)
   const pace = deps.newPace()
-  const answers: Answer[] = []
-  const records: Evaluated['record'][] = []
+  const decided: (ReturnType<typeof decide> | Refused)[] = []
   for (const item of items) {
     const question = 'faults' in item ? undefined : questions.next().value
-    if ('faults' in item) answers.push(faulty(item.faults))
-    else if (!question || !mayAsk(question)) answers.push(notAsked())
+    if ('faults' in item) decided.push(faulty(item.faults))
+    else if (!question || !mayAsk(question)) decided.push(notAsked())
     else {
       await pace.next()
-      const { answer, record } = answerTo(question)
-      answers.push(answer)
-      records.push(record)
+      decided.push(decide(question))
     }
-    if (stops(semantic, answers.at(-1)?.decision ?? false)) break
+    // With an approval, what requires one is permitted: that is known only below.
+    const effect = effectOf(decided.at(-1)!)
+    if (effect !== 'require_approval' && stops(semantic, effect === 'allow')) break
+  }
+  const asked = decided.filter((one) => 'query' in one)
+  const evaluated = (await answerAll(deps, caller, policies, asked, pace)).values()
+  const answers: Answer[] = []
+  const records: Evaluated['record'][] = []
+  for (const one of decided) {
+    const known = 'query' in one ? evaluated.next().value! : null
+    if (known) records.push(known.record)
+    answers.push(known?.answer ?? (one as Refused))
+    if (stops(semantic, answers.at(-1)!.decision)) break
   }
   await deps.decisionLog.record(...records)
   return { evaluations: answers }
 }
 
-type Answer = Evaluated['answer'] | ReturnType<typeof denied>
+type Refused = ReturnType<typeof denied>
+type Answer = Evaluated['answer'] | Refused
+
+const effectOf = (one: { decision: false | { effect: Effect } }): Effect =>
+  one.decision === false ? 'deny' : one.decision.effect
 
 const stops = (semantic: Semantic, permitted: boolean): boolean =>
   semantic === 'deny_on_first_deny' ? !permitted : semantic === 'permit_on_first_permit' && permitted

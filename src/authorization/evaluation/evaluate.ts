@@ -1,25 +1,23 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Deps } from '../../deps.ts'
-import type { DecisionKind } from '../../platform/db/decision-kind.ts'
+import type { DecisionPace } from '../../platform/decision-budget.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { stepUpDue } from '../../platform/http/obligations.ts'
 import type { DecisionRecord } from '../../platform/http/policies-in-force.ts'
 import { toJsonReason } from '../../platform/http/refusal.ts'
-import { isServiceAction } from '../../policy-engine/catalogue/actions.ts'
 import { missingAttributes } from '../../policy-engine/evaluate/attributes.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
+import { type ApprovalHints, useApprovals } from '../approvals/use-approvals.ts'
 import { type Hints, hintsOf } from '../decisions/answer-schemas.ts'
-import {
-  type LoadedQuestion,
-  type LoadedQuestions,
-  loadQuestions,
-  type QuestionParts,
-} from './load-questions.ts'
-import { isMemberType, type Question, queryOf } from './question.ts'
+import type { SlicedPolicies } from '../policies/slice-policies.ts'
+import { questionDecider } from './decide-question.ts'
+import { loadQuestions, type QuestionParts } from './load-questions.ts'
+import type { Question } from './question.ts'
+import type { KnownSubject } from './store.ts'
 import { findUnknownWords, type HintedQuestion } from './unknown-words.ts'
 
 /** A question as a resource of policies. Members own the questions about themselves. */
-export const accessResource = (known: LoadedQuestion['known']) => ({
+export const accessResource = (known: Pick<KnownSubject, 'id'> | null) => ({
   type: 'access',
   ownerId: known?.id ?? null,
 })
@@ -30,35 +28,47 @@ export interface Evaluated {
   record: DecisionRecord
 }
 
-/** Returns a function that answers the loaded questions at one moment, with the hints that the caller may see. */
-export function evaluator(
+/** Returns a function that decides questions at one moment, with the ids of their decisions. */
+export function evaluator(deps: Deps, caller: Caller, policies: SlicedPolicies) {
+  const decide = questionDecider(deps, caller, policies)
+  return (loaded: HintedQuestion) => ({
+    ...decide(loaded),
+    id: randomUUIDv7(),
+    known: loaded.known,
+    unknown: loaded.unknown,
+  })
+}
+
+type Asked = ReturnType<ReturnType<typeof evaluator>>
+
+/** Answers decided questions in their order, with their approvals and the hints that the caller may see. */
+export async function answerAll(
   deps: Deps,
   caller: Caller,
-  { policies }: LoadedQuestions,
-): (loaded: HintedQuestion) => Evaluated {
-  const now = deps.clock()
+  policies: SlicedPolicies,
+  asked: readonly Asked[],
+  pace?: DecisionPace,
+): Promise<Evaluated[]> {
   const asksAboutAll = caller.may({ type: 'access' })
-  return (loaded) => {
-    const { question, action, known, object, unknown } = loaded
-    const slice = policies.slice(question.resource.type, action, now)
-    const { callerKeys } = policies
-    const query = queryOf(question, { caller, action, known, object, slice, callerKeys, now })
-    const decision = isolationAsNotFound(deps.access.decide(query))
-    const id = randomUUIDv7()
+  const answered = await useApprovals(deps, caller, policies, asked, pace)
+  return answered.map(({ id, query, decision, kind, known, unknown, hints: approvals }) => {
     const hints = hintsOf(asksAboutAll, missingAttributes(query), unknown)
-    const lacking = known?.id === caller.userId ? stepUpOf(decision, caller, now) : {}
+    const lacking = known?.id === caller.userId ? stepUpOf(decision, caller, query.now) : {}
     return {
-      answer: answerOf(id, { ...decision, ...hints, action }, policies.revision, lacking),
+      answer: answerOf(id, { ...decision, ...hints, action: query.action }, policies.revision, {
+        ...lacking,
+        ...approvals,
+      }),
       record: {
         id,
         query,
         decision,
-        kind: kindOf(caller, loaded),
+        kind,
         keep: decision.effect === 'allow' ? 'sampled' : 'always',
         unknown,
       },
     }
-  }
+  })
 }
 
 /**
@@ -67,30 +77,13 @@ export function evaluator(
  */
 export async function evaluate(deps: Deps, caller: Caller, parts: QuestionParts, asked: Question) {
   const loaded = await loadQuestions(deps, caller, parts, [asked])
+  const { policies } = loaded
   const [question] = await findUnknownWords(deps, caller, loaded)
-  const { answer, record } = evaluator(deps, caller, loaded)(question!)
-  await deps.decisionLog.record(record)
-  return answer
+  const decided = evaluator(deps, caller, policies)(question!)
+  const [evaluated] = await answerAll(deps, caller, policies, [decided])
+  await deps.decisionLog.record(evaluated!.record)
+  return evaluated!.answer
 }
-
-/**
- * What a question is in the log. Applications ask with a key or as a service account before they do something, or with the
- * token of the person who does it. A subject of a type of theirs is no member, so nothing is said of a person.
- */
-function kindOf({ token, auth, userId }: Caller, { question, known, action }: LoadedQuestion): DecisionKind {
-  if (token === 'key' || auth.user.type === 'service_account') return 'request'
-  if (!isMemberType(question.subject.type)) return 'request'
-  if (known?.id !== userId) return 'question'
-  return isServiceAction(action) ? 'preview' : 'request'
-}
-
-// The answer must not reveal whether an object exists in another tenant.
-const isolationAsNotFound = (decision: Decision): Decision => ({
-  ...decision,
-  reasons: decision.reasons.map((reason) =>
-    reason.code === 'tenant_isolation' ? { ...reason, code: 'not_found' } : reason,
-  ),
-})
 
 /** What the session of the caller lacks of the step-up that permits them; null for nothing, absent if none is asked for. */
 function stepUpOf({ effect, obligations }: Decision, { auth: { session } }: Caller, now: number) {
@@ -103,7 +96,7 @@ function answerOf(
   id: string,
   decision: Decision & Hints & { action: string },
   revision: number,
-  stepUp: ReturnType<typeof stepUpOf>,
+  more: ReturnType<typeof stepUpOf> & ApprovalHints,
 ) {
   return {
     decision: decision.effect === 'allow',
@@ -112,11 +105,11 @@ function answerOf(
       effect: decision.effect,
       reasons: decision.reasons.map((reason) => toJsonReason(reason, decision.action)),
       obligations: [...decision.obligations],
-      ...stepUp,
       missing_attributes: decision.missing_attributes,
       unknown_action: decision.unknown_action,
       unknown_resource_type: decision.unknown_resource_type,
       policy_revision: revision,
+      ...more,
     },
   }
 }

@@ -2,8 +2,8 @@ import type { Deps } from '../../deps.ts'
 import type { Read } from '../../platform/db/read.ts'
 import type { ObjectFinders, ObjectScope } from '../../platform/find-object.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import type { PoliciesInForce } from '../../platform/http/policies-in-force.ts'
 import type { ActionName, ApplicationAction } from '../../policy-engine/catalogue/actions.ts'
+import type { SlicedPolicies } from '../policies/slice-policies.ts'
 import { findRegistered, type RegisteredObjects, registeredKey } from '../resources/find-registered.ts'
 import { findObjects, objectKey, objectWithoutLookup, type QuestionObject } from './find-question-object.ts'
 import { actionOf, isMemberType, type Question } from './question.ts'
@@ -20,7 +20,7 @@ export interface LoadedQuestion {
 
 /** Questions of one caller, with the policies that decide them. */
 export interface LoadedQuestions {
-  policies: PoliciesInForce
+  policies: SlicedPolicies
   questions: LoadedQuestion[]
 }
 

@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts'
 import type { Read } from '../../platform/db/read.ts'
 import type { ObjectFinders } from '../../platform/find-object.ts'
 import { type Bearer, publicRoute, type Route, resourceRoute } from '../../platform/http/route.ts'
+import { timestamp } from '../../platform/http/schemas.ts'
 import { effectSchema, hintsShape, obligationSchema, reasonSchema } from '../decisions/answer-schemas.ts'
 import { batchSchema, isBatch, itemsOf } from './batch-question.ts'
 import { accessResource, evaluate } from './evaluate.ts'
@@ -28,6 +29,20 @@ const answer = z
       step_up: stepUpSchema.nullable().optional(),
       ...hintsShape,
       policy_revision: z.int(),
+      approval: z
+        .object({ method: z.literal('POST'), path: z.string() })
+        .optional()
+        .meta({ description: 'An action of your application needs an approval: ask for it here' }),
+      approval_request: z
+        .union([
+          z.object({ id: z.uuid(), status: z.enum(['pending', 'approved']), expires_at: timestamp }),
+          z.object({ id: z.uuid(), valid_until: timestamp }),
+        ])
+        .optional()
+        .meta({
+          description:
+            'The open request that asks the same. With `valid_until` it is approved and unused: consume it, then act',
+        }),
     }),
   })
   .meta({ id: 'EvaluationAnswer' })

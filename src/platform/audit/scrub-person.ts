@@ -77,8 +77,19 @@ export const scrubs: readonly Scrub[] = [
     table: 'approval_requests',
     key: ['id'],
     where: ({ userId, emails }) => sql.fragment`
-      (x.requester_id = ${userId} or ${namesOne(emails)})`,
-    set: sql.fragment`requester_email = '', context = x.context || '{"body": null, "ip": ""}'`,
+      (x.requester_id = ${userId} or x.subject_id = ${userId} or ${namesOne(emails)})`,
+    set: sql.fragment`
+      requester_email = '', subject_email = null, message = '', kept = null,
+      context = x.context || case x.kind when 'call' then '{"body": null, "ip": ""}'
+        else '{"properties": null, "action_properties": null, "context": null}' end::jsonb`,
+  },
+  {
+    // An application can call a subject of its own by an address.
+    table: 'approval_requests',
+    key: ['id'],
+    among: ({ emails }) =>
+      sql.fragment`kind = 'application' and subject_id = any(${sql.array(emails, 'text')})`,
+    set: sql.fragment`subject_id = ''`,
   },
   {
     table: 'approval_votes',
@@ -94,14 +105,15 @@ export const scrubs: readonly Scrub[] = [
   },
 ]
 
-/** As namesAddress (email-address.ts), of the context of an approval request. */
+/** As namesAddress (email-address.ts), of what an approval request says. */
 function namesOne(emails: readonly string[]): FragmentSqlToken {
   const words = addressSeparators.map(
-    ({ source }) =>
-      sql.fragment`regexp_split_to_array(x.context::text, ${source}) && ${sql.array(emails, 'text')}`,
+    ({ source }) => sql.fragment`regexp_split_to_array(${said}, ${source}) && ${sql.array(emails, 'text')}`,
   )
   return sql.fragment`(${sql.join(words, sql.fragment` or `)})`
 }
+
+const said = sql.fragment`concat_ws(' ', x.subject_id, x.message, x.context::text, x.kept::text)`
 
 /** The key of the last row of a page, as text. */
 export type PageEnd = readonly string[]

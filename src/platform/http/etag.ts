@@ -20,6 +20,14 @@ export class Versioned<T> {
   }
 }
 
+/** An answer to a POST that found the object which it would create: the status is 200 in place of 201. */
+export class Found<T> {
+  readonly body: T
+  constructor(body: T) {
+    this.body = body
+  }
+}
+
 export const entityTag = (version: number): string => `"${version}"`
 
 const list = /^\s*((W\/)?"[^"]*"\s*(,\s*(?=W?\/?")|$))+$/

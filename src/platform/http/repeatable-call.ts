@@ -4,7 +4,7 @@ import type { Sealer } from '../crypto/seal.ts'
 import type { Tx } from '../db/transaction.ts'
 import { ApiError, invalidField } from '../errors.ts'
 import { findAnswer, storeAnswer, takeTurn } from '../idempotency/answer-store.ts'
-import { Versioned } from './etag.ts'
+import { Found, Versioned } from './etag.ts'
 import type { RequestContext } from './request-context.ts'
 import type { AnyInput, Route } from './route.ts'
 
@@ -65,8 +65,7 @@ export function repeatableCall(
       return null
     },
     store(tx, answer) {
-      const { version, body } = answer instanceof Versioned ? answer : { version: undefined, body: answer }
-      const answerSealed = sealer.seal('idempotency', JSON.stringify({ version, body }), context)
+      const answerSealed = sealer.seal('idempotency', JSON.stringify(storedAnswer(answer)), context)
       const expiresAt = now + keptMs
       const bodyDigest = sealer.mac('idempotency', content)
       storeAnswer(tx, { tenantId, id, userId, bodyDigest, answerSealed, at: now, expiresAt })
@@ -74,8 +73,22 @@ export function repeatableCall(
   }
 }
 
-const answerOf = ({ version, body }: { version?: number; body: unknown }) =>
-  version === undefined ? body : new Versioned(version, body)
+/** An answer as it is stored: its body, with its version, or with `found`. */
+interface StoredAnswer {
+  version?: number
+  found?: true
+  body: unknown
+}
+
+function storedAnswer(answer: unknown): StoredAnswer {
+  if (answer instanceof Versioned) return { version: answer.version, body: answer.body }
+  return answer instanceof Found ? { found: true, body: answer.body } : { body: answer }
+}
+
+function answerOf({ version, found, body }: StoredAnswer): unknown {
+  if (found) return new Found(body)
+  return version === undefined ? body : new Versioned(version, body)
+}
 
 const digest = (parts: unknown[]): Buffer => createHash('sha256').update(JSON.stringify(parts)).digest()
 

@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
 import { Accepted } from './approvals.ts'
-import { entityTag, Versioned } from './etag.ts'
+import { entityTag, Found, Versioned } from './etag.ts'
 import type { Route } from './route.ts'
 
 /** Writes the answer: status, ETag, caching, JSON. The answer to a PUT has no ETag (RFC 9110 §9.3.4). */
@@ -13,11 +13,16 @@ export function respond(http: Context, route: Route, answer: unknown): void {
   if (versioned && route.method !== 'PUT') http.set('ETag', entityTag(answer.version))
   else if (route.versioned && route.method === 'GET')
     throw new Error(`${route.path} answered without a version`)
-  http.status = versioned && answer.created ? 201 : route.status
+  http.status = statusOf(route, answer)
   http.set('Cache-Control', route.cache ?? (route.secret ? 'no-store' : 'private, no-cache'))
   if (route.status === 204) return
   http.type = 'application/json; charset=utf-8'
-  http.body = JSON.stringify(versioned ? answer.body : answer)
+  http.body = JSON.stringify(versioned || answer instanceof Found ? answer.body : answer)
+}
+
+function statusOf({ status }: Route, answer: unknown): number {
+  if (answer instanceof Found) return 200
+  return answer instanceof Versioned && answer.created ? 201 : status
 }
 
 function accept(http: Context, { request }: Accepted): void {
@@ -28,7 +33,7 @@ function accept(http: Context, { request }: Accepted): void {
 }
 
 /** The answer with a changed body and the same version. */
-export const mapBody = (answer: unknown, change: (body: unknown) => unknown): unknown =>
-  answer instanceof Versioned
-    ? new Versioned(answer.version, change(answer.body), answer.created)
-    : change(answer)
+export function mapBody(answer: unknown, change: (body: unknown) => unknown): unknown {
+  if (answer instanceof Versioned) return new Versioned(answer.version, change(answer.body), answer.created)
+  return answer instanceof Found ? new Found(change(answer.body)) : change(answer)
+}

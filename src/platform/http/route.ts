@@ -5,7 +5,7 @@ import type { Read } from '../db/read.ts'
 import type { Tx } from '../db/transaction.ts'
 import type { Versions } from '../db/version.ts'
 import type { Caller } from './caller.ts'
-import type { Versioned } from './etag.ts'
+import type { Found, Versioned } from './etag.ts'
 import type { DecidedPage } from './lists.ts'
 import type { RequestInfo } from './request-info.ts'
 
@@ -29,6 +29,7 @@ export interface RouteInput<Body, Query, C> {
 type Answered<R extends ZodType> =
   | z.input<R>
   | Versioned<z.input<R>>
+  | Found<z.input<R>>
   | DecidedPage<z.input<R>>
   | undefined
   // biome-ignore lint/suspicious/noConfusingVoidType: a 204 has nothing to return
@@ -54,8 +55,9 @@ interface Common<B extends ZodType, Q extends ZodObject, R extends ZodType> {
   /** The status and schema of a successful answer; `answer` is null for no content. */
   status: 200 | 201 | 204
   answer: R | null
-  /** A PUT that creates what does not exist answers 201 then (RFC 9110 §9.3.4). */
+  /** A PUT that creates what does not exist answers 201 then (RFC 9110 §9.3.4); a POST that finds it, 200 ({@link Found}). */
   creates?: boolean
+  finds?: boolean
   /** Error statuses beyond those of every route, for the OpenAPI document. */
   refusals?: number[]
   /** Refused to keys, although they can use the route's action elsewhere. */

@@ -112,7 +112,9 @@ export function detailReader(deps: PathDeps, request: RequestContext, action: Ac
   const shownBy = ({ effect, obligations }: Decision) =>
     effect === 'allow' && !stepUpDue(obligations, session, request.now) ? maskedFields(obligations) : null
   const forAll = evaluate(deps, asked, 'route', collectionOf(asked.route, request.caller)).decision
-  if (!forAll.provisional) return () => shownBy(forAll)
+  // Own objects can be granted, and open to keys without the scope: then it depends on the object.
+  const { self, own } = actions[action]
+  if (!forAll.provisional && !self && own.length === 0) return () => shownBy(forAll)
   return (resource) =>
     resource && shownBy(evaluate(deps, asked, 'resource', resourceIn(asked, resource)).decision)
 }

@@ -13,6 +13,7 @@ const outcomes = {
   executed: { was: 'was approved and carried out', next: 'You do not need to repeat the call.' },
   failed: { was: 'was approved, but failed', next: 'Nothing was changed. The link shows why.' },
 }
+const doIt = 'Do it in the application before the approval expires. It works once.'
 
 /** An approver has more to read than other people, but not without end: requesters can belong to many tenants. */
 const perHour = 30
@@ -22,15 +23,17 @@ export const approvalTemplates = {
   approval_requested: notice(
     {
       requester: z.string(),
+      /** Who would act, where that is another one: a name of an application's own can be any text. */
+      subject: name.optional(),
       action: z.string(),
       tenantName: name,
       link: z.url(),
       expiresAt: z.string(),
     },
-    ({ requester, action, tenantName, link, expiresAt }) =>
+    ({ requester, subject, action, tenantName, link, expiresAt }) =>
       letter('Your approval is requested', [
         'Hello,',
-        `${requester} asks for an approval in “${tenantName}”: ${action}. You can approve or reject it here:`,
+        `${requester} asks for an approval${subject ? ` for ${subject}` : ''} in “${tenantName}”: ${action}. You can approve or reject it here:`,
         { link },
         `The request expires at ${expiresAt}. Read it before you approve it.`,
       ]),
@@ -38,17 +41,18 @@ export const approvalTemplates = {
   ),
   approval_decided: notice(
     {
+      kind: z.enum(['call', 'application']).default('call'),
       outcome: z.enum(['approved', 'rejected', 'cancelled', 'executed', 'failed']),
       action: z.string(),
       tenantName: name,
       link: z.url(),
     },
-    ({ outcome, action, tenantName, link }) =>
+    ({ kind, outcome, action, tenantName, link }) =>
       letter(`Your request ${outcomes[outcome].was}`, [
         'Hello,',
         `Your request in “${tenantName}” (${action}) ${outcomes[outcome].was}:`,
         { link },
-        outcomes[outcome].next,
+        kind === 'application' && outcome === 'approved' ? doIt : outcomes[outcome].next,
       ]),
     perHour,
   ),

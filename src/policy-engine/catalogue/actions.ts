@@ -156,6 +156,9 @@ export const actions = {
   'approval_request:list': granted(readers, { self: true }),
   'approval_request:read': granted(readers, { self: true }),
   'approval_request:list_pending': selfOnly(keysToo),
+  // An application asks for itself or for its users; about others it needs access:evaluate, too.
+  'approval_request:create': selfOnly(keysToo),
+  'approval_request:consume': selfOnly(keysToo),
   // The policy names the approvers; the operation checks the caller against it.
   'approval_request:approve': { ...noGrants, open: true, ...sessionOnly },
   'approval_request:reject': { ...noGrants, open: true, ...sessionOnly },

@@ -29,6 +29,16 @@ export function attributesOf(
   return values
 }
 
+/** The values of attributes as they are, before they are normalised: times as RFC 3339 texts. A missing value is absent. */
+export function rawAttributes(query: AnyQuery, names: readonly string[]): Record<string, unknown> {
+  const values = names.map((name) => [name, raw(query, name)] as const)
+  return Object.fromEntries(
+    values
+      .filter(([, value]) => value !== undefined && value !== null)
+      .map(([name, value]) => [name, value instanceof Date ? value.toISOString() : value]),
+  )
+}
+
 const maxMissing = 64
 
 /** The attributes that the policies read and that the query lacks or has with another type; 64 at most. */

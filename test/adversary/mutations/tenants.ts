@@ -76,13 +76,13 @@ export const tenantsMutations: readonly Mutation[] = [
     what: 'requesters approve their own requests',
     attacks: ['privileges'],
     file: 'src/authorization/approvals/vote.ts',
-    find: `  if (isRequester(request, caller.userId)) throw selfApproval()
+    find: `  if (isOwnRequest(request, caller.userId)) throw selfApproval()
 `,
     replace: '',
     also: [
       {
         file: 'src/authorization/approvals/store.ts',
-        find: `  !isRequester(request, userId) &&
+        find: `  !isOwnRequest(request, userId) &&
 `,
         replace: '',
       },
@@ -100,15 +100,19 @@ export const tenantsMutations: readonly Mutation[] = [
     what: 'an approval is for any body',
     attacks: ['privileges'],
     file: 'src/authorization/approvals/approvals.ts',
-    find: 'row.action === call.action && row.digest === digestOf(call)',
-    replace: 'row.action === call.action',
+    find: `  row.action === call.action &&
+  row.digest === digestOf(call)
+`,
+    replace: `  row.action === call.action
+`,
   },
   {
     what: 'an approval is for anybody',
     attacks: ['privileges'],
     file: 'src/authorization/approvals/approvals.ts',
-    find: '  row.requester_id === call.userId && row.action',
-    replace: '  row.action',
+    find: `  row.requester_id === call.userId &&
+`,
+    replace: '',
     also: [
       {
         file: 'src/authorization/approvals/approvals.ts',
@@ -121,8 +125,8 @@ export const tenantsMutations: readonly Mutation[] = [
     what: 'an approval is used twice',
     attacks: ['races', 'privileges'],
     file: 'src/authorization/approvals/transition-store.ts',
-    find: "and id = ${use.id} and status = 'approved' and expires_at",
-    replace: 'and id = ${use.id} and expires_at',
+    find: "and id = ${use.id} and kind = 'call' and status = 'approved'",
+    replace: "and id = ${use.id} and kind = 'call'",
     also: [
       {
         file: 'src/authorization/approvals/approvals.ts',
@@ -131,6 +135,35 @@ export const tenantsMutations: readonly Mutation[] = [
         replace: '',
       },
     ],
+  },
+  {
+    what: 'an approval of an application is consumed twice',
+    attacks: ['races', 'privileges'],
+    file: 'src/authorization/approvals/transition-store.ts',
+    find: "and id = ${use.id} and kind = 'application' and status = 'approved'",
+    replace: "and id = ${use.id} and kind = 'application'",
+    also: [
+      {
+        file: 'src/authorization/approvals/consume-approval.ts',
+        find: `  if (request.status !== 'approved') throw notApproved(request)
+`,
+        replace: '',
+      },
+    ],
+  },
+  {
+    what: 'an approval of an application is for any value',
+    attacks: ['privileges'],
+    file: 'src/authorization/approvals/bind-question.ts',
+    find: '    values,\n  }',
+    replace: '  }',
+  },
+  {
+    what: 'anybody consumes the approval of another subject',
+    attacks: ['privileges'],
+    file: 'src/authorization/approvals/ask-approval.ts',
+    find: 'ownerId: maySpeak ? caller.userId',
+    replace: "ownerId: maySpeak || caller.token !== 'otp_pending' ? caller.userId",
   },
   {
     what: 'a cancelled request is approved',

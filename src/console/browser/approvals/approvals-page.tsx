@@ -9,6 +9,7 @@ import { ListPage } from '../parts/list.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import { Time } from '../parts/time.tsx'
 import { choice } from '../parts/toolbar.tsx'
+import { Requester } from './facts.tsx'
 import { texts } from './texts.ts'
 
 export const tones = {
@@ -53,7 +54,7 @@ export function ApprovalsPage() {
 }
 
 function Row({ request }: { request: ApprovalRequest }) {
-  const { id, action, requester, status, votes, required_approvals: needed, created_at: at } = request
+  const { id, action, status, votes, required_approvals: needed, created_at: at } = request
   const given = votes.filter(({ decision }) => decision === 'approve').length
   return (
     <tr>
@@ -61,9 +62,12 @@ function Row({ request }: { request: ApprovalRequest }) {
         <Link className="row-button" to="/approvals/$id" params={{ id }}>
           {asRequest(action)}
         </Link>
+        {request.kind === 'application' && (
+          <bdi className="muted small block clip">{request.resource_id}</bdi>
+        )}
       </td>
       <td className="muted">
-        <bdi>{requester.email}</bdi>
+        <Requester request={request} />
       </td>
       <td>
         <Badge tone={tones[status]}>{texts.status[status]}</Badge>

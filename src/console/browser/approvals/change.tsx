@@ -10,7 +10,7 @@ const { request: words } = texts
 type Fields = Record<string, unknown>
 
 /** What the call would change: its body beside the object as it is now, where there is one. */
-export function Change({ request }: { request: ApprovalRequest }) {
+export function Change({ request }: { request: ApprovalRequest & { kind: 'call' } }) {
   const { method, path, body } = request.context
   const fields = body !== null && typeof body === 'object' ? (body as Fields) : {}
   const names = Object.keys(fields).filter((name) => name !== 'change_reason')

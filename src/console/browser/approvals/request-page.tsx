@@ -20,6 +20,7 @@ import { textOf } from '../session/use-submit.ts'
 import { tones } from './approvals-page.tsx'
 import { Change } from './change.tsx'
 import { RequestFacts } from './facts.tsx'
+import { ReadValues } from './read-values.tsx'
 import { texts } from './texts.ts'
 import { Votes } from './votes.tsx'
 
@@ -63,8 +64,10 @@ function Elsewhere({ tenant }: { tenant: { id: string; name: string } }) {
   )
 }
 
+type CallRequest = ApprovalRequest & { kind: 'call' }
+
 /** Repeats the call that was approved. Gives the key or secret of its answer, which the service does not show again. */
-async function carriedOut({ id, context }: ApprovalRequest): Promise<string | null> {
+async function carriedOut({ id, context }: CallRequest): Promise<string | null> {
   const { method, path, body } = context
   const { body: answer } = await confirmed(
     (current_password) =>
@@ -86,7 +89,7 @@ function Request({ request }: { request: ApprovalRequest }) {
   const may = useMay()
   const { id: me } = useProfile()
   const [asked, setAsked] = useState<Act | null>(null)
-  const own = request.requester.id === me
+  const own = request.requester.id === me || request.subject.id === me
   const reload = () => client.invalidateQueries({ queryKey: ['approvals'] })
   const runs: Record<Act, (comment: string) => Promise<unknown>> = {
     approve: (comment) => call('POST /approval-requests/{id}/approve/', { path: { id }, body: { comment } }),
@@ -95,10 +98,10 @@ function Request({ request }: { request: ApprovalRequest }) {
   }
   const [busy, setBusy] = useState(false)
   const [secret, setSecret] = useState<string | null>(null)
-  const carryOut = async () => {
+  const carryOut = async (call: CallRequest) => {
     setBusy(true)
     try {
-      setSecret(await carriedOut(request))
+      setSecret(await carriedOut(call))
       say(words.ran)
     } catch (error) {
       sayFault(error)
@@ -120,10 +123,12 @@ function Request({ request }: { request: ApprovalRequest }) {
       {status === 'approved' && own && (
         <Notice tone="good" icon="check">
           <div className="line">
-            <p>{words.runAbout}</p>
-            <Button kind="primary" busy={busy} onClick={() => void carryOut()}>
-              {words.run}
-            </Button>
+            <p>{request.kind === 'call' ? words.runAbout : words.useAbout}</p>
+            {request.kind === 'call' && (
+              <Button kind="primary" busy={busy} onClick={() => void carryOut(request)}>
+                {words.run}
+              </Button>
+            )}
           </div>
         </Notice>
       )}
@@ -154,14 +159,14 @@ function Request({ request }: { request: ApprovalRequest }) {
           </div>
         )}
       </Card>
+      <Card title={request.kind === 'call' ? words.body : words.read}>
+        <div className="card-body">
+          {request.kind === 'call' ? <Change request={request} /> : <ReadValues request={request} />}
+        </div>
+      </Card>
       <Card title={words.votes}>
         <div className="card-body">
           <Votes votes={request.votes} />
-        </div>
-      </Card>
-      <Card title={words.body}>
-        <div className="card-body">
-          <Change request={request} />
         </div>
       </Card>
       {secret && <SecretDialog title={words.secret} secret={secret} onDone={() => setSecret(null)} />}

@@ -1,0 +1,173 @@
+import { randomUUIDv7 } from 'node:crypto'
+import { z } from 'zod'
+import type { Deps } from '../../deps.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
+import { ApiError, invalidField } from '../../platform/errors.ts'
+import type { Caller } from '../../platform/http/caller.ts'
+import { Found } from '../../platform/http/etag.ts'
+import { deniedBecause, refusal } from '../../platform/http/refusal.ts'
+import type { ResourceOf } from '../../platform/http/route.ts'
+import { isApplicationAction } from '../../policy-engine/catalogue/actions.ts'
+import type { Decision } from '../../policy-engine/evaluate/decision.ts'
+import { questionDecider } from '../evaluation/decide-question.ts'
+import { accessResource } from '../evaluation/evaluate.ts'
+import { loadQuestions, type QuestionParts } from '../evaluation/load-questions.ts'
+import {
+  actionEntity,
+  bytesOf,
+  checkAction,
+  checkBytes,
+  entity,
+  type Question,
+  questionContext,
+  text,
+} from '../evaluation/question.ts'
+import type { KnownSubject } from '../evaluation/store.ts'
+import type { RequestKey } from './asking-store.ts'
+import { type BoundQuestion, bindQuestion } from './bind-question.ts'
+import { openRequest } from './open-request.ts'
+import { contextOf } from './record-transition.ts'
+import { showRequest } from './show-request.ts'
+import { findRequest, gatesOf } from './store.ts'
+
+const named = (action: string | z.output<typeof actionEntity>) =>
+  typeof action === 'string' ? { name: action } : action
+
+/** A question as an application asks it for an approval. */
+export const askBody = z
+  .object({
+    action: z.union(
+      [text('action', 127), actionEntity],
+      'Give action as resource:verb, or as an object with its name.',
+    ),
+    resource: entity('resource'),
+    subject: entity('subject').optional().meta({ description: 'Who would act; you, if it is absent' }),
+    context: questionContext,
+    message: z
+      .string('Give the message as text.')
+      .max(1000, 'A message can have 1000 characters at most.')
+      .default('')
+      .meta({ description: 'For the approvers' }),
+  })
+  .superRefine((body, context) => checkBytes(body, context))
+  .superRefine(({ action, resource }, context) => checkAction({ action: named(action), resource }, context))
+  .meta({ id: 'ApprovalQuestion' })
+
+type AskBody = z.output<typeof askBody>
+
+/** The question that the body asks. */
+export const questionIn = (
+  { action, resource, subject, context }: AskBody,
+  { userId: id, subjectType: type }: Pick<Caller, 'userId' | 'subjectType'>,
+): Question => ({ subject: subject ?? { type, id }, action: named(action), resource, context })
+
+/** A request about a subject, which is the caller's own only if they may ask about the subject. */
+export const ownIfAskable = (caller: Caller, known: Pick<KnownSubject, 'id'> | null): ResourceOf => {
+  const maySpeak =
+    known?.id === caller.userId || caller.readerBy('access:evaluate')(accessResource(known)) !== null
+  return { type: 'approval_request', ownerId: maySpeak ? caller.userId : (known?.id ?? null) }
+}
+
+/** A question that an approval can answer. */
+export interface Approvable {
+  key: RequestKey
+  decision: Decision
+  decisionId: string
+  bound: BoundQuestion
+}
+
+const maxBytes = 16 * 1024
+
+/**
+ * Decides the question, and binds it to what its gates read. Throws 403 for a denial, 409 `invalid_state` with the
+ * effect for what is allowed without an approval, 400 for an action of the service, and 413 if the policies read too
+ * much of it.
+ */
+export async function decideApprovable(
+  deps: Deps,
+  caller: Caller,
+  parts: QuestionParts,
+  question: Question,
+): Promise<Approvable> {
+  const loaded = await loadQuestions(deps, caller, parts, [question])
+  const { policies } = loaded
+  const one = loaded.questions[0]!
+  if (!isApplicationAction(one.action)) throw notOfApplication()
+  const { query, decision, kind } = questionDecider(deps, caller, policies)(one)
+  const decisionId = randomUUIDv7()
+  await deps.decisionLog.record({ id: decisionId, query, decision, kind, keep: 'always' })
+  if (decision.effect === 'deny') throw refusal(decision, query.action, decisionId)
+  if (decision.effect === 'allow') throw notNeeded(decisionId)
+  const bound = 'application' in query ? bindQuestion(query, policies, gatesOf(decision)) : null
+  if (!bound) throw new Error('A decision names a gate that is not in force')
+  if (bytesOf({ ...bound.read, ...bound.kept }) > maxBytes) throw tooLarge()
+  return { key: keyOf(caller, one.known, question, one.action, bound), decision, decisionId, bound }
+}
+
+function keyOf(
+  { tenantId, userId: requesterId }: Caller,
+  known: KnownSubject | null,
+  { subject, resource }: Question,
+  action: string,
+  { digest }: BoundQuestion,
+): RequestKey {
+  const email = known?.emailVerified ? known.email || null : null
+  return {
+    kind: 'application',
+    tenantId,
+    requesterId,
+    subject: { type: subject.type, id: known?.id ?? subject.id, email, accountId: known?.id ?? null },
+    action,
+    resourceType: resource.type,
+    resourceId: resource.id,
+    digest,
+  }
+}
+
+/** Opens the request, or finds the open one that asks the same. 403 if too few members can decide it. */
+export async function askApproval(
+  tx: Tx,
+  deps: Deps,
+  caller: Caller,
+  { key, decision, decisionId, bound }: Approvable,
+  message: string,
+) {
+  const { user } = caller.auth
+  const at = deps.clock()
+  const opened = await openRequest(tx, deps, {
+    key,
+    decision,
+    change: contextOf(caller, at),
+    requester: user.email || user.firstName,
+    needed: 1,
+    shown: {
+      requesterEmail: user.email,
+      context: { ...bound.read, decision_id: decisionId },
+      kept: bound.kept,
+      message,
+    },
+  })
+  if (!opened) throw refusal(deniedBecause('no_eligible_approver', decision), key.action, decisionId)
+  const request = await findRequest(tx, caller.tenantId, opened.open.id, at)
+  if (!request) throw new Error('An open request is not there')
+  return opened.isNew ? showRequest(request) : new Found(showRequest(request))
+}
+
+const notOfApplication = () =>
+  invalidField(
+    'action',
+    'This is an action of the service. Make its call: it asks for the approval itself.',
+    'not_application_action',
+  )
+
+const notNeeded = (decisionId: string) =>
+  new ApiError(409, 'invalid_state', 'This is allowed without an approval.', {
+    members: { effect: 'allow', decision_id: decisionId },
+  })
+
+const tooLarge = () =>
+  new ApiError(
+    413,
+    'payload_too_large',
+    'What the policies read of a question that needs an approval can have 16 KiB at most.',
+  )
