@@ -95,4 +95,35 @@ export const policySteps: readonly Step[] = [
       await walk.call({ ...call, approval: id }, { status: 403, body: { code: 'approval_invalid' } })
     },
   },
+  {
+    title: 'An application asks, Carol approves, the application acts once',
+    why: 'The same for actions of an application. It consumes the approval for one operation of its own, then acts.',
+    async take(walk) {
+      const gate = {
+        name: 'Payments need an approval',
+        effect: 'require_approval',
+        actions: ['invoice:pay'],
+        approval: { approver: { roles: ['auditor'] } },
+      }
+      await walk.call({ method: 'POST', path: policies, as: 'ADA', body: gate }, { status: 201 })
+      const question = { action: 'invoice:pay', resource: { type: 'invoice', id: '4711' } }
+      const requests = '/api/v1/approval-requests/'
+      const ask = { method: 'POST', path: requests, as: 'ADA', body: question } as const
+      const { id } = await walk.call(ask, { status: 201, body: { kind: 'application', status: 'pending' } })
+      const approve = { method: 'POST', path: `${requests}${id}/approve/`, as: 'CAROL' } as const
+      await walk.call(approve, { status: 200, body: { status: 'approved' } })
+      const subject = { type: 'user', id: walk.facts['ada.id'] }
+      const asked = { ...question, subject, action: { name: question.action } }
+      const evaluate = { method: 'POST', path: '/access/v1/evaluation', as: 'ADA', body: asked } as const
+      await walk.call(evaluate, {
+        status: 200,
+        body: { decision: true, context: { approval_request: { id } } },
+      })
+      const consume = { method: 'POST', path: `${requests}${id}/consume/`, as: 'ADA' } as const
+      const body = { operation_id: 'transfer 1' }
+      await walk.call({ ...consume, body }, { status: 200, body: { status: 'executed' } })
+      const again = { ...consume, body: { operation_id: 'transfer 2' } }
+      await walk.call(again, { status: 409, body: { code: 'invalid_state' } })
+    },
+  },
 ]
