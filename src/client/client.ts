@@ -1,4 +1,5 @@
 import type { TokenPair } from './api-types.ts'
+import { type Approvals, approvalsBy } from './approvals.ts'
 import type { Credentials } from './credentials.ts'
 import { inTime } from './deadline.ts'
 import {
@@ -57,6 +58,8 @@ export interface Client {
   authorize(question: Question, options?: AuthorizeOptions): Promise<boolean>
   /** The same with all that the service says: reasons, obligations, approvals, the id of the decision. Never throws. */
   decide(question: Question, options?: DecideOptions): Promise<AccessDecision>
+  /** Asks for approvals of actions of your application, and uses them. */
+  readonly approvals: Approvals
   /** The same client with other credentials. */
   as(credentials: Credentials): Client
 }
@@ -81,6 +84,7 @@ export function createClient(options: ClientOptions): Client {
       if (decision.effect === null) more?.onFailure?.(decision.error)
       return decision.allowed
     },
+    approvals: approvalsBy(call),
     as: (other) => createClient({ ...options, credentials: other }),
   }
 }

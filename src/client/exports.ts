@@ -1,5 +1,6 @@
 // What `@bailiwick/client` exports.
 export type * from './api-types.ts'
+export type { Approvals } from './approvals.ts'
 export type { Caller, PersonalKeyCaller, ServiceAccountCaller, TokenCaller } from './caller.ts'
 export { type Client, type ClientOptions, createClient } from './client.ts'
 export { bearer, type Credentials, type FreshPair, keepFresh } from './credentials.ts'

@@ -92,7 +92,11 @@ const isName = (value: string) => value !== '' && !/(^|[/\\])\.{1,2}($|[/\\])/.t
 /** How a call can be repeated: as it is, with an `Idempotency-Key`, or not. */
 export function repetitionOf(operation: string): 'plain' | 'keyed' | 'never' {
   if (repeatable.has(operation)) return 'keyed'
-  // Evaluations and searches change nothing. A refresh that is repeated at once gets the same pair.
-  const isHarmless = /^((GET|PUT|DELETE) |POST \/access\/|POST \/auth\/refresh\/$)/.test(operation)
+  // Evaluations and searches change nothing. A refresh that is repeated at once gets the same pair, and a consumption of
+  // the same operation the same request.
+  const isHarmless =
+    /^((GET|PUT|DELETE) |POST \/access\/|POST \/auth\/refresh\/$|POST \/approval-requests\/\{id\}\/consume\/$)/.test(
+      operation,
+    )
   return isHarmless ? 'plain' : 'never'
 }

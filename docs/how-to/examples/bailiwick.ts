@@ -85,8 +85,13 @@ export async function isAllowed(
   try {
     const { sub } = await verifyAccessToken(accessToken)
     const question = { subject: { type: 'user', id: sub }, action: { name: action }, resource }
-    const answer = await post<{ decision: boolean }>('/access/v1/evaluation', question, accessToken)
-    return answer.decision === true
+    const answer = await post<{ decision: boolean; context: { approval_request?: unknown } }>(
+      '/access/v1/evaluation',
+      question,
+      accessToken,
+    )
+    // An approval has to be consumed before it permits anything.
+    return answer.decision === true && answer.context.approval_request === undefined
   } catch {
     return false
   }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Access, type Caller, createClient, createGuard, tokenVerifier } from '@bailiwick/client'
+import { type Access, bearer, type Caller, createClient, createGuard, tokenVerifier } from '@bailiwick/client'
 import { koaGuard } from '@bailiwick/client/koa'
 import Koa, { type Context } from 'koa'
 
@@ -15,6 +15,7 @@ interface Note {
   id: string
   owner_id: string
   text: string
+  published?: true
 }
 
 /** The notes of each tenant. Nothing finds a note without naming the tenant first. */
@@ -27,22 +28,49 @@ function notesOf({ tenant_id: tenantId }: Caller): Map<string, Note> {
 }
 
 const callerOf = (ctx: Context) => ctx.state.caller as Caller
-const noteOf = (ctx: Context) => notesOf(callerOf(ctx)).get(ctx.path.slice('/notes/'.length))
+const noteOf = (ctx: Context) => notesOf(callerOf(ctx)).get(ctx.path.split('/')[2] ?? '')
 // #endregion
 
 // #region access
 /** What a request does to which note. Throws 404 for what is not there. */
 function accessOf(ctx: Context): Access {
-  if (ctx.path === '/notes' && ctx.method === 'GET')
-    return { action: 'note:list', resource: { type: 'note', id: 'all' } }
+  const list = { action: 'note:list', resource: { type: 'note', id: 'all' } }
+  if (ctx.path === '/notes' && ctx.method === 'GET') return list
   if (ctx.path === '/notes' && ctx.method === 'POST')
     return { action: 'note:create', resource: { type: 'note', id: 'new' } }
   const note = noteOf(ctx)
+  // Publishing asks for itself, because it can need an approval (step 7).
+  if (note && ctx.method === 'POST' && ctx.path.endsWith('/publish')) return list
   if (!note || ctx.method !== 'DELETE') return ctx.throw(404)
   return {
     action: 'note:delete',
     resource: { type: 'note', id: note.id, properties: { owner_id: note.owner_id } },
   }
+}
+// #endregion
+
+// #region publish
+/** Publishes a note. A policy can require that another person approves its text first. */
+async function publish(ctx: Context, note: Note): Promise<void> {
+  const [, token = ''] = ctx.get('authorization').split(' ')
+  const client = createClient({ url, credentials: bearer(token) })
+  const { kind, sub } = callerOf(ctx)
+  const question = {
+    subject: { type: kind === 'service_account' ? kind : 'user', id: sub },
+    action: { name: 'note:publish' },
+    resource: { type: 'note', id: note.id, properties: { text: note.text } },
+  }
+  const { effect, unmet, approval, approval_request } = await client.decide(question)
+  if (approval) {
+    const { id } = await client.approvals.request({ ...question, message: 'For the web site' })
+    ctx.status = 202
+    ctx.body = { approval_request: id }
+    return
+  }
+  if (effect !== 'allow' || unmet.length > 0) return ctx.throw(403)
+  if (approval_request) await client.approvals.consume(approval_request.id, `publish ${note.id}`)
+  note.published = true
+  ctx.status = 204
 }
 // #endregion
 
@@ -52,16 +80,19 @@ app.use(koaGuard(guard, accessOf))
 app.use(async (ctx) => {
   const caller = callerOf(ctx)
   const notes = notesOf(caller)
+  const note = noteOf(ctx)
   if (ctx.method === 'GET') {
     ctx.body = [...notes.values()]
-  } else if (ctx.method === 'POST') {
-    const note = { id: randomUUID(), owner_id: caller.sub, text: await textOf(ctx) }
-    notes.set(note.id, note)
-    ctx.status = 201
-    ctx.body = note
-  } else {
-    notes.delete(noteOf(ctx)?.id ?? '')
+  } else if (ctx.method === 'DELETE') {
+    notes.delete(note?.id ?? '')
     ctx.status = 204
+  } else if (note) {
+    await publish(ctx, note)
+  } else {
+    const made = { id: randomUUID(), owner_id: caller.sub, text: await textOf(ctx) }
+    notes.set(made.id, made)
+    ctx.status = 201
+    ctx.body = made
   }
 })
 

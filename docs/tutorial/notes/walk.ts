@@ -29,7 +29,7 @@ const switchTo = async ({ client, credentials }: typeof ada) => {
 }
 
 await switchTo(ada)
-const permissions = ['note:list', 'note:create']
+const permissions = ['note:list', 'note:create', 'note:publish']
 await ada.client.call('POST /tenants/{id}/roles/', { path, body: { name: 'Writer', permissions } })
 await ada.client.call('POST /policies/', {
   body: {
@@ -55,13 +55,36 @@ async function show(who: string, { credentials }: Caller, method: string, to = n
   const answer = await fetch(to, { method, headers, ...(text !== undefined && { body: text }) })
   const body = await answer.text()
   const count = method === 'GET' && answer.ok ? `: ${JSON.parse(body).length} notes` : ''
-  console.log(`${who} ${method} ${to === notes ? '/notes' : '/notes/<id>'} → ${answer.status}${count}`)
-  return answer.ok && method === 'POST' ? `${notes}/${JSON.parse(body).id}` : notes
+  const shown = to.replace(notes, '/notes').replace(/[0-9a-f-]{36}/, '<id>')
+  console.log(`${who} ${method} ${shown} → ${answer.status}${count}`)
+  return answer.status === 201 ? `${notes}/${JSON.parse(body).id}` : notes
 }
 
 const adasNote = await show('Ada', ada, 'POST', notes, 'Buy thread')
 const bobsNote = await show('Bob', bob, 'POST', notes, 'Oil the loom')
 await show('Bob', bob, 'GET')
+// #endregion
+
+// #region approval
+await ada.client.call('POST /attribute-definitions/', {
+  body: { category: 'resource', key: 'text', data_type: 'string' },
+})
+await ada.client.call('POST /policies/', {
+  body: {
+    name: 'Another person reads what is published',
+    effect: 'require_approval',
+    actions: ['note:publish'],
+    conditions: { attribute: 'resource.text', operator: 'exists' },
+  },
+})
+await show('Bob', bob, 'POST', `${bobsNote}/publish`)
+for await (const { id } of ada.client.each('GET /approval-requests/pending/'))
+  await ada.client.call('POST /approval-requests/{id}/approve/', { path: { id }, body: {} })
+await show('Bob', bob, 'POST', `${bobsNote}/publish`)
+await show('Bob', bob, 'POST', `${bobsNote}/publish`)
+// #endregion
+
+// #region end
 await show('Bob', bob, 'DELETE', adasNote)
 await show('Bob', bob, 'DELETE', bobsNote)
 
