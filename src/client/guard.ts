@@ -20,6 +20,8 @@ export interface Access {
   resource: Question['resource']
   /** Attributes of the environment that policies read. */
   context?: Question['context']
+  /** Your handler uses the approval that `decision.approval_request` names, once and before it acts. */
+  usesApproval?: boolean
 }
 
 type MaybeAccess = Access | null | undefined
@@ -111,11 +113,15 @@ export function createGuard(options: GuardOptions): Guard {
     }
     // With the token or key of the caller: the service notices what has ended, and answers about no one else.
     const decision = await client.as(bearer(token)).decide(question, { deadlineMs, obligations })
-    if (decision.allowed) return { caller, decision }
+    if (decision.allowed || (access.usesApproval && isApproved(decision))) return { caller, decision }
     return refuse(refusalOfDecision(decision), { caller, access, cause: decision.error })
   }
   return Object.assign(judge, { ready: service.ready })
 }
+
+/** Whether only the use of an approval is left to do. */
+const isApproved = ({ effect, unmet, approval_request }: AccessDecision) =>
+  effect === 'allow' && unmet.length === 0 && approval_request !== null
 
 const noToken = notAuthenticated(
   'not_authenticated',

@@ -6,7 +6,7 @@ interface Said {
   /** The decision in the log of the service. */
   decision_id?: string
   reasons?: readonly Reason[]
-  /** Those that the application does not carry out. */
+  /** Those of the decision, also of a denial. */
   obligations?: readonly Obligation[]
   /** Where to ask for the approval that is required. */
   approval?: ApprovalWay
@@ -88,9 +88,10 @@ const saidOf = ({ decision_id, reasons }: Problem['members']): Said => ({
 
 /** What a decision that lets nothing happen means for the request. */
 export function refusalOfDecision(decision: AccessDecision): Refusal {
-  const { error, effect, decision_id, reasons, unmet, step_up, approval, approval_request } = decision
+  const { error, effect, decision_id, reasons, obligations, unmet, step_up } = decision
+  const { approval, approval_request } = decision
   if (effect === null) return refusalOfError(error)
-  const said: Said = { ...(decision_id !== null && { decision_id }), reasons }
+  const said: Said = { ...(decision_id !== null && { decision_id }), reasons, obligations }
   const asked = { ...(approval && { approval }), ...(approval_request && { approval_request }) }
   if (effect === 'require_approval')
     return refusalOf(403, 'approval_required', 'This needs an approval.', { ...said, ...asked })
@@ -102,7 +103,7 @@ export function refusalOfDecision(decision: AccessDecision): Refusal {
       403,
       'obligation_not_met',
       `A policy demands what cannot be done here: ${unmet.map(({ type }) => type).join(', ')}.`,
-      { ...said, obligations: unmet },
+      said,
     )
   return refusalOf(403, 'approval_unused', 'An approval has to be used for this.', { ...said, ...asked })
 }

@@ -53,10 +53,13 @@ const hmac = { name: 'HMAC', hash: 'SHA-256' }
 const encode = (text: string) => new TextEncoder().encode(text)
 
 function headerOf(headers: SignedRequest['headers'], name: string): string {
-  const value = headers instanceof Headers ? headers.get(name) : headers[name]
+  const value = isHeaders(headers) ? headers.get(name) : headers[name]
   if (typeof value === 'string' && value !== '') return value
   throw new WebhookNotValid(`The request has no header ${name}.`)
 }
+
+// Not `instanceof`: a framework can have a class of its own.
+const isHeaders = (headers: SignedRequest['headers']): headers is Headers => typeof headers.get === 'function'
 
 function joined(head: Uint8Array, rest: Uint8Array): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(head.length + rest.length)

@@ -11,10 +11,11 @@ import {
   type TokenPair,
   tokenVerifier,
 } from '../../src/client/exports.ts'
+import { openOffice } from '../authorization/approvals/office.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { startService } from '../helpers/service.ts'
 
-const service = await startService(t, { workers: false })
+const service = await startService(t)
 service.advance(Date.now() - service.now()) // jose uses the clock of the machine
 const ada = await service.signUp()
 const { url } = service
@@ -80,6 +81,34 @@ t.test('a value of the path that is no id is refused before anything is sent', a
       resource_id,
     )
   t.equal(way.sent.length, 0)
+})
+
+t.test('a call that needs an approval is stored, or made at once without one', async (t) => {
+  const { owner, asker } = await openOffice(service, {}, { actions: ['department:delete'] })
+  const mine = createClient({ url, credentials: bearer(asker.access) })
+  const path = { id: owner.tenantId }
+  const { id: did } = await mine.call('POST /tenants/{id}/departments/', { path, body: { name: 'Looms' } })
+  const stored = await mine.callOrStore('DELETE /tenants/{id}/departments/{did}/', { path: { ...path, did } })
+  t.match(stored, { approval_request: { status: 'pending', id: String, url: String } })
+  const changed = await mine.callOrStore('PATCH /tenants/{id}/departments/{did}/', {
+    path: { ...path, did },
+    body: { name: 'Dye works' },
+  })
+  t.match(changed, { id: did, name: 'Dye works' })
+})
+
+t.test('a deadline ends a call, with the repetitions that would come after it', async (t) => {
+  let asked = 0
+  const busy: typeof fetch = async () => {
+    asked++
+    return new Response('{"code":"throttled"}', { status: 429, headers: { 'retry-after': '1' } })
+  }
+  const hurried = createClient({ url, fetch: busy })
+  await t.rejects(hurried.call('GET /users/me/', { deadlineMs: 500 }), { status: 429, code: 'throttled' })
+  t.equal(asked, 1)
+  const silent: typeof fetch = () => new Promise(() => undefined)
+  const waiting = createClient({ url, fetch: silent }).call('GET /users/me/', { deadlineMs: 20 })
+  await t.rejects(waiting, NoAnswer)
 })
 
 t.test('a resource can have any other name', async (t) => {

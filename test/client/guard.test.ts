@@ -264,6 +264,11 @@ t.test(
       code: 'approval_unused',
       approval_request: approved,
     })
+    const using = named({ ...read, usesApproval: true })
+    t.match(await uses(`Bearer ${clerk.access}`, using), {
+      decision: { allowed: false, approval_request: approved },
+    })
+    t.match(await refused(asks(`Bearer ${clerk.access}`, using)), { code: 'approval_required' })
   },
 )
 
