@@ -31,11 +31,16 @@ export async function cancelInvitation(
 }
 
 /**
- * Cancels the pending invitation to the address of a member, so that they cannot rejoin with it after they are removed. Not to
- * an address that they did not prove: that invitation is for the reader of its mailbox.
+ * Cancels the pending invitation to the address of a member whose membership ends, so that they cannot rejoin with it. A
+ * member who leaves takes none along to an address that they did not prove: that one is for the reader of its mailbox.
  */
-export async function cancelInvitationTo(tx: Tx, doer: AuditActor, email: string, at: number): Promise<void> {
-  if (!(await isMemberAddress(tx, doer.tenantId, email))) return
+export async function cancelInvitationTo(
+  tx: Tx,
+  doer: AuditActor,
+  { userId, email }: { userId: string; email: string },
+  at: number,
+): Promise<void> {
+  if (doer.userId === userId && !(await isMemberAddress(tx, doer.tenantId, email))) return
   const id = await cancelPendingTo(tx, doer.tenantId, email, at)
   if (id) await recordCancelled(tx, doer, id, at)
 }

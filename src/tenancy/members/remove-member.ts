@@ -27,14 +27,13 @@ export async function removeMember(
 }
 
 /**
- * Deletes a membership and cancels a pending invitation to the same address, which would restore it; an invitation to an
- * address that the person only claims is for another person. Records one event and one audit row. 409 `last_owner`. The transaction must hold the tenant's lock.
+ * Deletes a membership and cancels a pending invitation to the same address, which would restore it. Records one event and one audit row. 409 `last_owner`. The transaction must hold the tenant's lock.
  */
 export async function endMembership(tx: Tx, doer: AuditActor, member: MemberRow, at: number): Promise<void> {
   const { tenantId } = doer
   const { id, user_id, email, roles } = member
   // Before the membership goes: by it the tenant sees the person.
-  if (user_id !== null) await cancelInvitationTo(tx, doer, email, at)
+  if (user_id !== null) await cancelInvitationTo(tx, doer, { userId: user_id, email }, at)
   await deleteMember(tx, { tenantId, id, userId: user_id })
   if (roles.includes('owner')) await assertOwnerRemains(tx, tenantId)
   const changes = changesBetween(auditedMember(member), null)
