@@ -20,7 +20,7 @@ import {
   scrubs,
 } from '../src/platform/audit/scrub-person.ts'
 import { asWorker, type Tx } from '../src/platform/db/transaction.ts'
-import { deleteMailsBefore, deleteMailsNaming } from '../src/platform/mail/mail-store.ts'
+import { deleteMailsBefore, deleteMailsNaming, forgetRecipients } from '../src/platform/mail/mail-store.ts'
 import { purgeDeadLetters } from '../src/platform/mail/purge-dead-letters.ts'
 import { deleteEventsBefore } from '../src/platform/outbox/event-store.ts'
 import type { WorkerDeps } from './deps.ts'
@@ -98,7 +98,11 @@ async function scrubErased({ db, clock, sealer }: RetentionDeps): Promise<number
       for (const scrub of scrubs) await inPages({ db }, scrub, { tenantId, userId, emails, targetIds })
       await asWorker(db, (tx) => deleteMailsNaming(tx, sealer, tenantId, emails))
     }
-    await asWorker(db, (tx) => deleteErasure(tx, userId))
+    const hashes = emails.flatMap((email) => sealer.macs('mail-recipient', email.toLowerCase()))
+    await asWorker(db, async (tx) => {
+      forgetRecipients(tx, hashes)
+      await deleteErasure(tx, userId)
+    })
   }
   return erased.length
 }

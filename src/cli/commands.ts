@@ -2,6 +2,7 @@ import type { Command } from './command.ts'
 import { adminCreate } from './commands/admin-create.ts'
 import { appRevoke, appToken, appTokens } from './commands/app-tokens.ts'
 import { deadLetters, deadLettersPurge, deadLettersReplay } from './commands/dead-letters.ts'
+import { decisionsShow } from './commands/decisions.ts'
 import { distribute } from './commands/distribute.ts'
 import { doctor } from './commands/doctor.ts'
 import { eventsReplay } from './commands/events-replay.ts'
@@ -10,6 +11,7 @@ import { mailsDiscard, mailsRetry } from './commands/mails.ts'
 import { manifestApply, manifestDiff, manifestList, manifestRotateSecret } from './commands/manifests.ts'
 import { migrate } from './commands/migrate.ts'
 import { passwordsBuild } from './commands/passwords-build.ts'
+import { adminPassword, mailsList, usersFind, usersShow } from './commands/people.ts'
 import { policiesBuild, policiesCheck } from './commands/policies.ts'
 import { reset } from './commands/reset.ts'
 import { seed } from './commands/seed.ts'
@@ -24,12 +26,16 @@ export const commands: readonly Command[] = [
   distribute,
   doctor,
   adminCreate,
+  adminPassword,
+  usersFind,
+  usersShow,
   usersDeactivate,
   usersActivate,
   usersResetFactors,
   usersErase,
   sessionsEndAll,
   tenantsList,
+  decisionsShow,
   manifestDiff,
   manifestApply,
   manifestList,
@@ -37,6 +43,7 @@ export const commands: readonly Command[] = [
   appToken,
   appTokens,
   appRevoke,
+  mailsList,
   mailsRetry,
   mailsDiscard,
   deadLetters,

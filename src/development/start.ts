@@ -90,7 +90,9 @@ function printBanner(
     `Database  ${database}`,
     `Queues    ${config.REDIS_URL ? 'Redis' : 'Postgres (set REDIS_URL to use Redis)'}`,
     `Mail      ${config.SMTP_URL ? 'sent by SMTP' : `captured, ${url}/dev/mailbox`}`,
-    ...(admin ? [`Admin     ${admin.email}  ${admin.password}   (Demo Ltd; shown once)`] : []),
+    ...(admin
+      ? [`Admin     ${admin.email}  ${admin.password}   (Demo Ltd; shown once, admin:password gives another)`]
+      : []),
     ...(auditor ? [`Auditor   ${auditor.email}  ${auditor.password}`] : []),
     ...(config.CONSOLE_ENABLED ? [`Console   ${url}/console/`] : []),
     `API docs  ${url}/docs      try it: npm run tour`,

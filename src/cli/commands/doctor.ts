@@ -188,6 +188,10 @@ const checkManifests = (urls: RoleUrls) =>
     return 'Every tenant has the rules of the newest manifests'
   })
 
+/** Nobody logs in as the owner: a superuser, or the role of DATABASE_URL, becomes it. */
+const asOwner = (repair: string) =>
+  `Run with the address of DATABASE_URL, also while the service runs: set role bailiwick_owner; ${repair}`
+
 async function checkCounts(urls: RoleUrls): Promise<Finding> {
   let advice = 'Correct what it says, and run doctor again'
   const finding = await check('counts', '', async () => {
@@ -195,7 +199,7 @@ async function checkCounts(urls: RoleUrls): Promise<Finding> {
     const { compared, drifts } = await asRole(urls.api, (client) => findDrifts(client, tenants))
     const [first] = drifts
     if (!first) return `The counters of ${compared} tenants agree with their rows`
-    advice = `Run as bailiwick_owner, also while the service runs: ${repairOf(drifts)}`
+    advice = asOwner(repairOf(drifts))
     throw new Error(
       `${drifts.length} counters of ${compared} tenants are wrong, the first of tenant ${first.tenant_id}: row_counts has ${first.counted} ${first.relation}, and there are ${first.real}`,
     )
@@ -210,7 +214,7 @@ async function checkMemberships(urls: RoleUrls): Promise<Finding> {
     const [first] = differences
     const note = extra > 0 ? `; it also names ${extra} people who are none, which is harmless` : ''
     if (!first) return `person_memberships knows the members of ${compared} tenants${note}`
-    advice = `Run as bailiwick_owner, also while the service runs: ${repairOfMemberships(differences)}`
+    advice = asOwner(repairOfMemberships(differences))
     throw new Error(
       `person_memberships lacks members of ${differences.length} of ${compared} tenants, ${first.missing} of the first, ${first.tenant_id}${note}`,
     )

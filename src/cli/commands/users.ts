@@ -9,7 +9,8 @@ import { email, flag, id, Misuse, optional, type Values } from '../options.ts'
 import { sealerOf, withPools } from '../with-database.ts'
 
 const roles = ['system'] as const
-const who = {
+/** The options that name one person. */
+export const who = {
   email: optional('<address>', 'The e-mail address of the person', email),
   id: optional('<id>', 'The id of the person', id),
 }
@@ -121,10 +122,11 @@ export const usersErase = defineCommand({
   },
 })
 
-function personOf({ email, id }: Values<typeof who>): { email: string } | { id: string } {
+/** The person that {@link who} names; a misuse unless it is one. */
+export function personOf({ email, id }: Values<typeof who>): { email: string } | { id: string } {
   if (email !== undefined && id === undefined) return { email }
   if (id !== undefined && email === undefined) return { id }
   throw new Misuse('Name one person: give either --email or --id.')
 }
 
-const noSuchPerson = () => new Refused('not_found', 'There is no person with that address or id.')
+export const noSuchPerson = () => new Refused('not_found', 'There is no person with that address or id.')

@@ -223,6 +223,18 @@ export function findSessionOf(
     select ${listed} from sessions where ${live(userId, now)} and id = ${id}`)
 }
 
+const ofPersonRow = z.object({ live: z.number(), last_begun_at: z.number().nullable() })
+
+/** How many live sessions a person has, and when the last of all that are kept began (ms since 1970). */
+export type SessionsOfPerson = z.infer<typeof ofPersonRow>
+
+/** Counts a person's sessions. As the system role. */
+export const sessionsOfPerson = (tx: Tx, userId: string, now: number): Promise<SessionsOfPerson> =>
+  tx.one(sql.type(ofPersonRow)`
+    select count(*) filter (where ended_at is null and expires_at > ${moment(now)}) as live,
+           max(created_at) as last_begun_at
+    from sessions where user_id = ${userId}`)
+
 /** How many live sessions match the filters. A person has few, so counting them is cheap. */
 export function countSessionsOf(tx: Read, userId: string, now: number, page: ListPage): Promise<number> {
   return tx.oneFirst(sql.type(countRow)`

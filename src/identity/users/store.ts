@@ -143,6 +143,16 @@ export function findUserByEmail(tx: Tx, email: string): Promise<UserRow | null> 
 export const findPersonBy = (tx: Tx, person: { id: string } | { email: string }): Promise<UserRow | null> =>
   'id' in person ? findUser(tx, person.id) : findUserByEmail(tx, person.email)
 
+/**
+ * Up to `limit` people whose address or a name starts with `search`, in any letter case, by address. As the system role.
+ */
+export const listPeopleNamed = (tx: Tx, search: string, limit: number): Promise<readonly UserRow[]> =>
+  tx.any(sql.type(userRow)`
+    select ${columns} from users u
+    where starts_with(u.email, lower(${search})) or starts_with(lower(u.first_name), lower(${search}))
+       or starts_with(lower(u.last_name), lower(${search}))
+    order by u.email limit ${limit}`)
+
 /** Activates or deactivates a person; false if nothing changes. As the system role. */
 export async function setActive(tx: Tx, user: { id: string; active: boolean; at: number }): Promise<boolean> {
   lockOnCluster(tx, user.id)

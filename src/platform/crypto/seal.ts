@@ -19,6 +19,7 @@ export type Purpose =
   | 'webhook'
   | 'signing-key'
   | 'mail'
+  | 'mail-recipient'
   | 'email-code'
   | 'magic-link'
   | 'idempotency'

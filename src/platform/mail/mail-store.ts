@@ -105,6 +105,31 @@ export async function eraseFailed(tx: Tx, mails: readonly { tenantId: string; id
 export const deleteMailsBefore = (tx: Tx, before: number, limit: number): Promise<number> =>
   deleteOld(tx, { table: 'mails', column: 'id', before: sql.fragment`${earliestId(before)}` }, limit)
 
+const mailTo = z.object({
+  id: z.uuid(),
+  tenant_id: z.uuid(),
+  template: z.string(),
+  status: z.enum(['pending', 'sending', 'sent', 'failed']),
+  attempts: z.number(),
+  created_at: z.number(),
+  sent_at: z.number().nullable(),
+})
+
+/** A mail as operators see it: its state, not its content. */
+export type MailTo = z.infer<typeof mailTo>
+
+/** The latest mails whose recipient has one of these hashes, of all tenants. As the worker role. */
+export const listMailsTo = (tx: Tx, hashes: readonly Buffer[], limit: number): Promise<readonly MailTo[]> =>
+  tx.any(sql.type(mailTo)`
+    select id, tenant_id, template, status, attempts, created_at, sent_at from mails
+    where recipient = any(${sql.array(hashes, 'bytea')}) order by id desc limit ${limit}`)
+
+/** Forgets to whom the mails to these hashes went, in all tenants. As the worker role. */
+export function forgetRecipients(tx: Tx, hashes: readonly Buffer[]): void {
+  tx.later(sql.unsafe`
+    update mails set recipient = null where recipient = any(${sql.array(hashes, 'bytea')})`)
+}
+
 const unsent = z.object({ id: z.string(), content_sealed: z.instanceof(Buffer) })
 
 /** Deletes a tenant's unsent mails that contain one of these addresses. As the worker role. */

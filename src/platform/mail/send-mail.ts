@@ -17,7 +17,8 @@ export interface NewMail<Name extends TemplateName> {
 
 /**
  * Queues a mail on the queue of its template. It is sent after the caller's transaction commits; gives its id. Address and variables are stored
- * encrypted, because they contain tokens and codes, and are erased as soon as the mail is sent. No mail is queued for
+ * encrypted, because they contain tokens and codes, and are erased as soon as the mail is sent. A keyed hash of the address
+ * stays, so that an operator who knows the address finds the mail. No mail is queued for
  * an unreachable address.
  */
 export async function sendMail<Name extends TemplateName>(
@@ -30,9 +31,10 @@ export async function sendMail<Name extends TemplateName>(
   const variables = templates[template].variables.parse(mail.variables)
   if (isUnreachable(to)) return id
   const content = sealer.seal('mail', JSON.stringify({ to, variables }), id)
+  const recipient = sealer.mac('mail-recipient', to.toLowerCase())
   tx.later(sql.unsafe`
-    insert into mails (tenant_id, id, template, content_sealed, created_at)
-    values (${tenantId}, ${id}, ${template}, ${sql.binary(content)}, ${sql.timestamp(new Date(at))})`)
+    insert into mails (tenant_id, id, template, content_sealed, recipient, created_at)
+    values (${tenantId}, ${id}, ${template}, ${sql.binary(content)}, ${sql.binary(recipient)}, ${sql.timestamp(new Date(at))})`)
   await enqueue(tx, templates[template].queue, tenantId, { v: 1, mail_id: id, request_id: requestId }, at)
   return id
 }
