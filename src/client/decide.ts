@@ -10,18 +10,9 @@ export type Obligation = Context['obligations'][number]
 export type StepUp = NonNullable<Context['step_up']>
 
 /** Where to ask for an approval. */
-export interface ApprovalWay {
-  method: string
-  path: string
-}
-
-/** A request for an approval that stands: `pending`, or `approved` and to be used once, before `valid_until`. */
-export interface OpenApproval {
-  id: string
-  status?: string
-  expires_at?: string
-  valid_until?: string
-}
+export type ApprovalWay = NonNullable<Context['approval']>
+/** A request for an approval that stands: pending until `expires_at`, or to be used once before `valid_until`. */
+export type OpenApproval = NonNullable<Context['approval_request']>
 
 export interface DecideOptions {
   /** ms until there is no decision; 1,000 if absent. */
@@ -82,10 +73,8 @@ const undecided: AccessDecision = {
   error: undefined,
 }
 
-type Answered = Context & { approval?: ApprovalWay | null; approval_request?: OpenApproval | null }
-
 function decisionIn(answer: unknown, carriedOut: readonly string[]): AccessDecision {
-  const { decision, context } = answer as { decision: unknown; context: Answered }
+  const { decision, context } = answer as { decision: unknown; context: Context }
   const { id, effect, reasons, obligations, step_up, approval = null, approval_request = null } = context
   // Null: the session meets it. A service before 0.3 does not say.
   const met = (type: string) => carriedOut.includes(type) || (type === 'step_up' && step_up === null)

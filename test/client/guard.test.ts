@@ -2,6 +2,7 @@ import { decodeJwt } from 'jose'
 import t from 'tap'
 import {
   type Access,
+  bearer,
   createClient,
   createGuard,
   type GuardOptions,
@@ -9,6 +10,8 @@ import {
   type Refusal,
   tokenVerifier,
 } from '../../src/client/exports.ts'
+import { about, newInvoice, openHouse } from '../authorization/approvals/counting-house.ts'
+import { approve } from '../authorization/approvals/office.ts'
 import { startService } from '../helpers/service.ts'
 import { createOwnKey, createProgram } from '../identity/api-keys/holders.ts'
 import { codeAt, enrol } from '../identity/otp/authenticator.ts'
@@ -228,49 +231,30 @@ t.test('a step-up is 401 with what is lacking, until the person has shown a seco
   })
 })
 
-t.test(
-  'an approval that is required is named, and one that is not used yet lets nothing happen',
-  async (t) => {
-    const gate = { name: 'Four eyes', effect: 'require_approval', actions: ['invoice:read'] }
-    const { id } = await expect(201, owner.post('/api/v1/policies/', gate))
-    const fresh = await service.logIn(clerk)
-    await fresh.switchTo(tenantId)
-    const { guard: any } = await readyGuard({ verify: async (token) => decodeJwt(token) as never })
-    t.match(await refused(any(`Bearer ${fresh.access}`, named(read))), {
-      status: 403,
-      code: 'approval_required',
-      decision_id: String,
-    })
-    await expect(204, owner.delete(`/api/v1/policies/${id}/`))
-
+t.test('an approval is named where it is required, and used by a handler that says so', async (t) => {
+  const { clerk, approver } = await openHouse(service)
+  const { action, resource } = about(newInvoice())
+  const asks = { action, resource }
+  const uses = { ...asks, usesApproval: true }
+  const bearing = `Bearer ${clerk.access}`
+  for (const access of [asks, uses]) {
+    const refusal = await refused(guard(bearing, named(access)))
     const approval = { method: 'POST', path: '/api/v1/approval-requests/' }
-    const open = { id: 'a1', status: 'pending', expires_at: '2026-11-22T12:00:00Z' }
-    const context = { id: 'd1', reasons: [], obligations: [] }
-    const gated = {
-      decision: false,
-      context: { ...context, effect: 'require_approval', approval, approval_request: open },
-    }
-    const told = createClient({ url, fetch: answering(200, gated) })
-    const { guard: asks } = await readyGuard({ client: told })
-    const refusal = await refused(asks(`Bearer ${clerk.access}`, named(read)))
-    t.match(refusal, { code: 'approval_required', approval, approval_request: open, decision_id: 'd1' })
-    t.match(bodyOf(refusal), { approval, approval_request: open })
-
-    const approved = { id: 'a1', valid_until: '2026-11-22T12:00:00Z' }
-    const unused = { decision: true, context: { ...context, effect: 'allow', approval_request: approved } }
-    const { guard: uses } = await readyGuard({ client: createClient({ url, fetch: answering(200, unused) }) })
-    t.match(await refused(uses(`Bearer ${clerk.access}`, named(read))), {
-      status: 403,
-      code: 'approval_unused',
-      approval_request: approved,
-    })
-    const using = named({ ...read, usesApproval: true })
-    t.match(await uses(`Bearer ${clerk.access}`, using), {
-      decision: { allowed: false, approval_request: approved },
-    })
-    t.match(await refused(asks(`Bearer ${clerk.access}`, using)), { code: 'approval_required' })
-  },
-)
+    t.match(refusal, { status: 403, code: 'approval_required', approval, decision_id: String })
+    t.match(bodyOf(refusal), { approval })
+  }
+  const { approvals } = createClient({ url, credentials: bearer(clerk.access) })
+  const { id } = await approvals.request(asks)
+  const pending = { code: 'approval_required', approval_request: { id, status: 'pending' } }
+  t.match(await refused(guard(bearing, named(uses))), pending)
+  await expect(200, approve(approver, id))
+  t.match(await refused(guard(bearing, named(asks))), { code: 'approval_unused', approval_request: { id } })
+  t.match(await guard(bearing, named(uses)), {
+    decision: { allowed: false, effect: 'allow', approval_request: { id, valid_until: String } },
+  })
+  await approvals.consume(id, 'payment 1')
+  t.match(await refused(guard(bearing, named(uses))), { code: 'approval_required' }, 'it is used')
+})
 
 t.test('429 and 503 of the service pass through, and no answer is 503', async (t) => {
   const of = async (fetch: typeof globalThis.fetch) =>
