@@ -20,7 +20,7 @@ export type TokenPair = { access: string; refresh: string }
 
 export type OtpRequired = { otp_required: true; temporary_token: string; expires_in: number; methods: ("passkey" | "totp" | "email" | "static")[] }
 
-export type Member = { id: string; kind: "user" | "service_account"; user: { id: string; email: string; first_name: string; last_name: string; is_active: boolean } | null; service_account: { id: string; name: string } | null; user_id: string | null; email: string | null; roles: (string)[]; department_id: string | null; manager_id: string | null; status: "active" | "suspended"; attributes: Record<string, unknown>; joined_at: string; updated_at: string }
+export type Member = { id: string; kind: "user" | "service_account"; user: { id: string; email: string; first_name: string; last_name: string; is_active: boolean } | null; service_account: { id: string; name: string } | null; user_id: string | null; email: string | null; email_verified: boolean | null; roles: (string)[]; department_id: string | null; manager_id: string | null; status: "active" | "suspended"; attributes: Record<string, unknown>; joined_at: string; updated_at: string }
 
 export type Session = { id: string; user_agent: string; ip: string; created_at: string; last_used_at: string; expires_at: string; current: boolean; tenant_id: string; acr: "aal1" | "aal2"; amr: (string)[] }
 
@@ -34,7 +34,7 @@ export type PasskeyRequestOptions = { challenge: string; rpId: string; timeout: 
 
 export type ApiKey = { id: string; name: string; prefix: string; scopes: (string)[] | null; created_at: string; expires_at: string; last_used_at: string | null; successor_id: string | null }
 
-export type MemberUser = { id: string; email: string; first_name: string; last_name: string; is_active: boolean; date_joined: string; membership_id: string; roles: (string)[]; department_id: string | null }
+export type MemberUser = { id: string; email: string; first_name: string; last_name: string; is_active: boolean; date_joined: string; email_verified: boolean; membership_id: string; roles: (string)[]; department_id: string | null }
 
 export type Profile = { id: string; email: string; first_name: string; last_name: string; is_active: boolean; date_joined: string; email_verified: boolean; mfa_enabled: boolean; current_tenant: { id: string; name: string; slug: string; status: "active" | "suspended" | "archived" }; roles: (string)[]; permissions: (string)[]; impersonator: { id: string; email: string } | null; key: { id: string; scopes: (string)[] | null; application_only: boolean } | null; memberships: ({ tenant: { id: string; name: string; slug: string; status: "active" | "suspended" | "archived" }; roles: (string)[]; status: "active" | "suspended" })[] }
 

@@ -3,6 +3,7 @@ import { listRoutes } from '../../src/app.ts'
 import { type ActionName, actions } from '../../src/policy-engine/catalogue/actions.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { numberedEventsOf, openDatabase } from '../helpers/event-log.ts'
+import { proveAddress } from '../helpers/prove-address.ts'
 import { type Answer, type Client, startService } from '../helpers/service.ts'
 
 // A policy on resource.* depends on the fields that each operation passes. A field that an operation leaves out is
@@ -16,6 +17,8 @@ const admin = await colleague(service, owner, 'admin')
 const member = await colleague(service, owner)
 const leaver = await colleague(service, owner)
 const newcomer = await service.signUp()
+// Policies see a person's address once it is verified.
+await proveAddress(service, admin, member, leaver)
 const tenant = `/api/v1/tenants/${owner.tenantId}/`
 
 const created = async (path: string, body: object): Promise<string> => {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { provenFields } from '../../platform/http/route-resources.ts'
 import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import type { MemberUserRow, UserRow } from './store.ts'
 
@@ -16,7 +17,12 @@ const userSchema = z
 
 /** A user as their fellow members see them. */
 export const memberUserSchema = userSchema
-  .extend({ membership_id: z.uuid(), roles: z.array(z.string()), department_id: z.uuid().nullable() })
+  .extend({
+    email_verified: z.boolean(),
+    membership_id: z.uuid(),
+    roles: z.array(z.string()),
+    department_id: z.uuid().nullable(),
+  })
   .meta({ id: 'MemberUser' })
 
 const tenantBrief = z.object({
@@ -80,6 +86,7 @@ export const toJsonUser = (row: Omit<UserRow, 'email_verified_at' | 'updated_at'
 
 export const toJsonMemberUser = (row: MemberUserRow) => ({
   ...toJsonUser(row),
+  email_verified: row.email_verified_at !== null,
   membership_id: row.membership_id,
   roles: row.roles,
   department_id: row.department_id,
@@ -90,5 +97,5 @@ export const userResource = (user: MemberUserRow) => ({
   type: 'user',
   id: user.id,
   ownerId: user.id,
-  fields: toJsonMemberUser(user),
+  fields: provenFields(toJsonMemberUser(user)),
 })

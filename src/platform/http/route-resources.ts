@@ -14,14 +14,14 @@ export const collectionOf = (
   ownerId: userId,
 })
 
-/** An object or row as a resource. Its fields are those of the API's answer. */
+/** An object or row as a resource. Its fields are those of the API's answer, without an unverified address. */
 export function resourceOf(action: ActionName, collection: Resource, userId: string, row: unknown): Resource {
   const fields = fieldsOf(row)
   return {
     ...collection,
     id: textOf(fields.id),
     ownerId: ownerOf(action, userId, collection.type, fields),
-    fields,
+    fields: provenFields(fields),
   }
 }
 
@@ -37,6 +37,10 @@ function ownerOf(
   const named = ownOf[type] ? textOf(fields[ownOf[type]]) : namedOwner(fields)
   return named ?? (self ? userId : null)
 }
+
+/** The fields of a person as policies see them. Anyone can register with any address, so an unverified one proves nothing. */
+export const provenFields = <Fields extends { email_verified?: unknown }>(fields: Fields) =>
+  fields.email_verified === false ? { ...fields, email: null } : fields
 
 /** The fields that name the owner of a row, where it is not the one that `namedOwner` finds. */
 const ownOf: Readonly<Record<string, string>> = { user: 'id', policy: 'created_by' }

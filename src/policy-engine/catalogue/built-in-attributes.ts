@@ -28,7 +28,10 @@ export const builtInAttributes: ReadonlyMap<string, BuiltIn> = new Map([
   ['resource.owner_id', entry('string', 'The id of its owner')],
   ['resource.owner_manager_id', entry('string', 'The user id of the manager of its owner')],
   ['resource.name', entry('string', 'The name of the resource')],
-  ['resource.email', entry('string', 'The e-mail address of the resource')],
+  [
+    'resource.email',
+    entry('string', 'The e-mail address of the resource; of a person, missing until it is verified'),
+  ],
   ['resource.status', entry('string', 'The status of the resource')],
   ['resource.department_id', entry('string', 'The id of the department it belongs to')],
   ['resource.manager_id', entry('string', 'The user id of the manager of the member')],

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { oas31 } from 'zod-openapi'
+import { provenFields } from '../../platform/http/route-resources.ts'
 import { anyObject, bodyId, rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import { type MemberRow, memberKinds } from './store.ts'
 
@@ -23,6 +24,10 @@ export const memberSchema = z
       .meta({ description: 'The service account; null for a person' }),
     user_id: z.uuid().nullable(),
     email: z.string().nullable(),
+    email_verified: z
+      .boolean()
+      .nullable()
+      .meta({ description: 'Whether the person has verified the address' }),
     roles: z.array(z.string()),
     department_id: z.uuid().nullable(),
     manager_id: z.uuid().nullable().meta({ description: 'The user id of the manager, a member too' }),
@@ -34,7 +39,7 @@ export const memberSchema = z
   .meta({ id: 'Member' })
 
 export function showMember(row: MemberRow) {
-  const { id, kind, user_id, email, first_name, last_name, is_active } = row
+  const { id, kind, user_id, email, email_verified, first_name, last_name, is_active } = row
   const isPerson = user_id !== null
   return {
     id,
@@ -43,6 +48,7 @@ export function showMember(row: MemberRow) {
     service_account: isPerson ? null : { id, name: first_name },
     user_id,
     email: isPerson ? email : null,
+    email_verified: isPerson ? email_verified : null,
     roles: row.roles,
     department_id: row.department_id,
     manager_id: row.manager_id,
@@ -166,5 +172,5 @@ export const memberResource = (member: MemberRow) => ({
   type: 'member',
   id: member.id,
   ownerId: member.user_id,
-  fields: showMember(member),
+  fields: provenFields(showMember(member)),
 })
