@@ -51,7 +51,8 @@ const isOwnerRecovery = ({ action, subject }: AnyQuery): boolean =>
 /** Limits the decisions of one request that makes many. */
 export interface DecisionPace {
   /**
-   * Await it before each decision. It yields to the event loop when due, and throws 503 `too_costly` over the limit.
+   * Await it before each decision. It yields to the event loop when due, and before the first one if another request has
+   * this turn of it. Throws 503 `too_costly` over the limit.
    */
   next(): Promise<void>
 }
@@ -70,7 +71,10 @@ export function decisionPace(limit: number, now: () => number = () => performanc
   let spent = 0
   return {
     async next() {
-      begun ??= now()
+      if (begun === undefined) {
+        await decisionTurn()
+        begun = now()
+      }
       if (now() - begun < sliceMs) return
       spent += now() - begun
       if (spent >= limit) throw tooCostly(1)

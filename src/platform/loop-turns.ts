@@ -8,20 +8,18 @@ import { unavailable } from './errors.ts'
 export function createLoopTurns(maxWaiting = 1_000): () => Promise<void> | undefined {
   const waiting: (() => void)[] = []
   let taken = false
-  const take = () => {
-    taken = true
-    setImmediate(endTurn)
-  }
   const endTurn = () => {
-    taken = false
-    if (waiting.length === 0) return
-    take()
+    taken = waiting.length > 0
+    if (!taken) return
+    setImmediate(endTurn)
     for (const goOn of waiting.splice(0, Math.ceil(waiting.length / 32))) goOn()
   }
   return () => {
     if (waiting.length >= maxWaiting)
       throw unavailable('overloaded', 'Too many calls at once. Try again in a moment.', 1)
     if (taken) return new Promise((goOn) => waiting.push(goOn))
-    take()
+    taken = true
+    // The immediates of this turn of the loop are still to come: the second one ends the next.
+    setImmediate(() => setImmediate(endTurn))
   }
 }

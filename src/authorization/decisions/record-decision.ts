@@ -71,7 +71,12 @@ export function decisionLog({ db, log, metrics, config, access, shadowCounts }: 
   }
   const write = async (group: Waiting[]): Promise<void> => {
     try {
-      const rows = group.map(({ record }) => rowOf(record, access.revision, maxFacts))
+      const pace = decisionPace(Number.POSITIVE_INFINITY)
+      const rows: NewDecision[] = []
+      for (const { record } of group) {
+        await pace.next()
+        rows.push(rowOf(record, access.revision, maxFacts))
+      }
       const at = Math.max(...rows.map((row) => row.at))
       const added = countBy(rows)
       const [kept] = await writeAsSystem(db, 'decisions of many tenants share a transaction', (together) =>

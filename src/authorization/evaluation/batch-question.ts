@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { DecisionPace } from '../../platform/decision-budget.ts'
 import type { FieldError } from '../../platform/errors.ts'
 import { fieldErrors } from '../../platform/http/field-errors.ts'
 import { anyObject } from '../../platform/http/schemas.ts'
@@ -40,7 +41,7 @@ const batch = z.object({
     .default({ evaluations_semantic: 'execute_all' }),
 })
 
-type Batch = z.output<typeof batch>
+export type Batch = z.output<typeof batch>
 
 /** Several questions (AuthZEN 1.0 §7.1), or one in the form of `questionSchema`. */
 export const batchSchema = batch
@@ -64,15 +65,26 @@ export const batchSchema = batch
   .meta({ id: 'EvaluationsRequest' })
 
 /** Whether a body asks several questions. */
-export const isBatch = ({ evaluations = [] }: Batch): boolean => evaluations.length > 0
+const isBatch = ({ evaluations = [] }: Batch): boolean => evaluations.length > 0
 
 /** An item of a batch: a question, or what is wrong with it. */
 export type Item = { question: Question } | { faults: FieldError[] }
 
-/** The items of a batch in their order; a single question is one item. */
-export function itemsOf(body: Batch): Item[] {
+/** The items of a batch in their order. Their validation can take 20 ms, so it yields to the event loop. */
+export async function itemsOf(body: Batch, pace: DecisionPace): Promise<Item[]> {
   const { evaluations = [], options: _options, ...defaults } = body
-  return isBatch(body) ? evaluations.map((item) => itemOf(item, defaults)) : [itemOf({}, defaults)]
+  const items: Item[] = []
+  for (const item of evaluations) {
+    await pace.next()
+    items.push(itemOf(item, defaults))
+  }
+  return items
+}
+
+/** The question of a body that asks no others. */
+export function singleOf(body: Batch): Question | undefined {
+  const { evaluations: _evaluations, options: _options, ...question } = body
+  return isBatch(body) ? undefined : questionSchema.parse(question)
 }
 
 type Defaults = Pick<Batch, 'subject' | 'action' | 'resource' | 'context'>

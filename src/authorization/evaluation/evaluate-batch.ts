@@ -1,15 +1,16 @@
 import type { Deps } from '../../deps.ts'
+import { type Read, readInTenant } from '../../platform/db/read.ts'
 import type { FieldError } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import type { Effect } from '../../policy-engine/evaluate/decision.ts'
-import type { Item, Semantic } from './batch-question.ts'
+import { type Batch, type Item, itemsOf, type Semantic } from './batch-question.ts'
 import { accessResource, answerAll, type Evaluated, evaluator } from './evaluate.ts'
 import { type LoadedQuestion, loadQuestions, type QuestionParts } from './load-questions.ts'
 import type { Question } from './question.ts'
 import { findUnknownWords } from './unknown-words.ts'
 
 /** The valid questions among the items of a batch. */
-export const questionsOf = (items: readonly Item[]): Question[] =>
+const questionsOf = (items: readonly Item[]): Question[] =>
   items.flatMap((item) => ('question' in item ? [item.question] : []))
 
 /** A batch as a resource of policies. A member can ask a batch; its items are decided one by one. */
@@ -22,30 +23,32 @@ export const batchResource = (caller: Caller) => ({ type: 'access', ownerId: cal
 export async function evaluateBatch(
   deps: Deps,
   caller: Caller,
-  parts: QuestionParts,
-  { items, semantic }: { items: readonly Item[]; semantic: Semantic },
+  body: Batch,
+  findParts: (read: Read, questions: readonly Question[]) => Promise<QuestionParts>,
 ): Promise<{ evaluations: Answer[] }> {
-  const loaded = await loadQuestions(deps, caller, parts, questionsOf(items))
+  const { evaluations_semantic: semantic } = body.options
+  const pace = deps.newPace()
+  const items = await itemsOf(body, pace)
+  const asked = questionsOf(items)
+  const parts = await readInTenant(deps.db, caller, (read) => findParts(read, asked))
+  const loaded = await loadQuestions(deps, caller, parts, asked)
   const questions = (await findUnknownWords(deps, caller, loaded)).values()
   const { policies } = loaded
   const decide = evaluator(deps, caller, policies)
   const mayAsk = rememberingOwners(caller)
-  const pace = deps.newPace()
   const decided: (ReturnType<typeof decide> | Refused)[] = []
   for (const item of items) {
+    await pace.next()
     const question = 'faults' in item ? undefined : questions.next().value
     if ('faults' in item) decided.push(faulty(item.faults))
     else if (!question || !mayAsk(question)) decided.push(notAsked())
-    else {
-      await pace.next()
-      decided.push(decide(question))
-    }
+    else decided.push(decide(question))
     // With an approval, what requires one is permitted: that is known only below.
     const effect = effectOf(decided.at(-1)!)
     if (effect !== 'require_approval' && stops(semantic, effect === 'allow')) break
   }
-  const asked = decided.filter((one) => 'query' in one)
-  const evaluated = (await answerAll(deps, caller, policies, asked, pace)).values()
+  const toAnswer = decided.filter((one) => 'query' in one)
+  const evaluated = (await answerAll(deps, caller, policies, toAnswer, pace)).values()
   const answers: Answer[] = []
   const records: Evaluated['record'][] = []
   for (const one of decided) {

@@ -58,7 +58,8 @@ export function checkBytes(
 ): void {
   const bytes = bytesOf(members)
   if (bytes <= maxBytes) return
-  const [largest = ''] = Object.keys(members).sort((a, b) => bytesOf(members[b]) - bytesOf(members[a]))
+  const sizes = Object.entries(members).map(([name, value]) => ({ name, bytes: bytesOf(value) }))
+  const { name: largest } = sizes.reduce((one, other) => (other.bytes > one.bytes ? other : one))
   const message = `${what} at most. The given JSON has ${bytes} bytes; its largest member is ${largest}.`
   context.addIssue({ code: 'custom', path: [largest], message })
 }

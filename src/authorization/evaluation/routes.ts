@@ -5,9 +5,9 @@ import type { ObjectFinders } from '../../platform/find-object.ts'
 import { type Bearer, publicRoute, type Route, resourceRoute } from '../../platform/http/route.ts'
 import { timestamp } from '../../platform/http/schemas.ts'
 import { effectSchema, hintsShape, obligationSchema, reasonSchema } from '../decisions/answer-schemas.ts'
-import { batchSchema, isBatch, itemsOf } from './batch-question.ts'
+import { batchSchema, singleOf } from './batch-question.ts'
 import { accessResource, evaluate } from './evaluate.ts'
-import { batchResource, evaluateBatch, questionsOf } from './evaluate-batch.ts'
+import { batchResource, evaluateBatch } from './evaluate-batch.ts'
 import { findParts, knownSubject } from './load-questions.ts'
 import { type Question, questionSchema } from './question.ts'
 
@@ -111,20 +111,21 @@ export const evaluationRoutes = (deps: Deps, objects: ObjectFinders): Route[] =>
       description:
         'AuthZEN 1.0. The members at the top are defaults; a `subject`, `action`, `resource` or `context` of an item replaces the default as a whole, except that its `type` can come from there. `deny_on_first_deny` and `permit_on_first_permit` stop early, so the answer can be shorter. A faulty item, and one that you may not ask, is `decision: false` with an `error` in its context. Without `evaluations`, this is one question, as at `/access/v1/evaluation`.',
       body: batchSchema,
+      loadsByKeys: true,
       status: 200,
       answer: batchAnswer,
       load: async (read, { caller, body }) => {
-        const items = itemsOf(body)
-        const questions = questionsOf(items)
-        const single = isBatch(body) ? undefined : questions[0]
-        return { items, single, parts: await partsOf(read, caller, questions) }
+        const question = singleOf(body)
+        return question ? { question, parts: await partsOf(read, caller, [question]) } : 'several'
       },
-      resource: ({ parts, single }, { caller }) =>
-        single ? accessResource(knownSubject(parts, caller, single)) : batchResource(caller),
-      handle: ({ parts, single, items }, { caller, body }) =>
-        single
-          ? evaluate(deps, caller, parts, single)
-          : evaluateBatch(deps, caller, parts, { items, semantic: body.options.evaluations_semantic }),
+      resource: (loaded, { caller }) =>
+        loaded === 'several'
+          ? batchResource(caller)
+          : accessResource(knownSubject(loaded.parts, caller, loaded.question)),
+      handle: (loaded, { caller, body }) =>
+        loaded === 'several'
+          ? evaluateBatch(deps, caller, body, (read, questions) => partsOf(read, caller, questions))
+          : evaluate(deps, caller, loaded.parts, loaded.question),
     }),
     publicRoute({
       method: 'GET',
