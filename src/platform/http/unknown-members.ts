@@ -51,6 +51,7 @@ function walk(search: Search, place: Place, value: unknown): void {
   const each = Array.isArray(value) ? known.entries : known.values
   if (!form && !each) return
   for (const [name, member] of Object.entries(value)) {
+    if (search.found.length >= maxFound) return
     const child = form ? form.members.get(name) : each
     const shown = form ? memberOf(answer, name) : (answer?.entries ?? null)
     if (child && (typeof member !== 'object' || member === null)) continue
@@ -81,10 +82,9 @@ function note(
   { members }: KnownObject,
   { path, refuses }: Pick<Place, 'path' | 'refuses'>,
 ): void {
-  if (search.found.length >= maxFound) return
   const name = path.at(-1) ?? ''
-  const all = forms.flatMap((form) => [...form.members.keys()])
-  const meant = refuses ? nearestName(name, all) : misspeltMember(search, name, members)
+  const all = () => forms.flatMap((form) => [...form.members.keys()])
+  const meant = refuses ? nearestName(name, all()) : misspeltMember(search, name, members)
   if (refuses || meant !== null) search.found.push({ path, meant, members: [...members.keys()], refuses })
 }
 
