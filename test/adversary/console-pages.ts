@@ -41,6 +41,8 @@ interface Planted {
   secrets: Record<string, string>
   /** The ids in the paths of pages about one object, by the beginning of the path. */
   ids: Record<string, string>
+  /** Paths of further pages about one object. */
+  more: string[]
 }
 
 /** Stores markup in every text that the interface takes. */
@@ -51,6 +53,7 @@ async function plant(tally: Tally, service: Service): Promise<Planted> {
   const request = await ask(office, asker, { name: `${markup} asked` })
   await expect(200, approve(approver, request, `${markup} comment`))
   const waiting = await ask(office, asker, { name: `${markup} waiting` })
+  const payment = await askForPayment(owner, asker)
   const texts: [method: string, path: string, body: object][] = [
     ['PATCH', '/api/v1/users/me/', { first_name: markup, last_name: 'Owner' }],
     ['PATCH', `${tenant}/`, { name: `${markup} tenant` }],
@@ -96,7 +99,24 @@ async function plant(tally: Tally, service: Service): Promise<Planted> {
       '/service-accounts/': (await expect(200, owner.get('/api/v1/service-accounts/'))).results[0].id,
       '/decisions/': (await expect(200, owner.get('/api/v1/decisions/'))).results[0].id,
     },
+    more: [`/approvals/${payment}`],
   }
+}
+
+/** An application asks for an approval of an action of its own; gives the id of the request. */
+async function askForPayment(owner: Client, asker: Client): Promise<string> {
+  const payee = { category: 'resource', key: 'payee', data_type: 'string' }
+  await expect(201, owner.post('/api/v1/attribute-definitions/', payee))
+  const gate = {
+    name: `${markup} gate`,
+    effect: 'require_approval',
+    actions: ['invoice:pay'],
+    conditions: { attribute: 'resource.payee', operator: 'exists' },
+  }
+  await expect(201, owner.post('/api/v1/policies/', gate))
+  const resource = { type: 'invoice', id: markup, properties: { payee: markup } }
+  const question = { action: 'invoice:pay', resource, message: markup }
+  return (await expect(201, asker.post('/api/v1/approval-requests/', question))).id
 }
 
 const denial = { description: markup, effect: 'deny', actions: ['document:export'] }
@@ -153,9 +173,9 @@ async function visitAll(
   tally: Tally,
   page: Page,
   go: (path: string) => Promise<void>,
-  { owner, secrets, ids }: Planted,
+  { owner, secrets, ids, more }: Planted,
 ) {
-  const paths = await pathsOf(ids)
+  const paths = [...(await pathsOf(ids)), ...more]
   tally.check(paths.length >= 20 && !paths.some((path) => path.includes('$')), `${paths.length} pages`)
   await page.addInitScript('globalThis.hit = () => { globalThis.hits = (globalThis.hits ?? 0) + 1 }')
   const answers: Promise<string>[] = []

@@ -37,7 +37,7 @@ t.test('with a service running', async (t) => {
         t.ok(out.includes(`\n${index + 1}. ${title}\n   ${why}\n$ curl -s `), title)
       }
       t.match(out, /"decision_id": "[0-9a-f-]{36}"/)
-      t.match(out, /"code": "missing_permission", "layer": "rbac"/)
+      t.match(out, /"code": "missing_permission",\s+"layer": "rbac"/)
     }
   })
 
