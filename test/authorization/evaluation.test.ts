@@ -54,6 +54,20 @@ t.test('an answer has reasons and the id of the decision, which is kept', async 
   })
 })
 
+t.test('a resource that is not registered belongs to whom the question says, whatever its id', async (t) => {
+  const owner = await service.signUp()
+  await owner.post(policies, {
+    ...{ name: 'Others only', effect: 'deny', actions: ['page:read'] },
+    conditions: { attribute: 'resource.owner_id', operator: 'eq', value_from: 'subject.id' },
+  })
+  const read = (id: string, owner_id: string) => ({
+    ...{ subject: user(owner.id), action: { name: 'read' } },
+    resource: { type: 'page', id, properties: { owner_id } },
+  })
+  t.equal(await decisionOf(owner, read(owner.id, 'another person')), true)
+  t.equal(await decisionOf(owner, read('another page', owner.id)), false)
+})
+
 /** Opens the link of the registration mail. */
 async function verify({ email }: Client) {
   const token = tokenIn(await service.mailTo(email, 'Confirm'))

@@ -132,7 +132,7 @@ export function queryOf(
     askedBy: askerIn(caller),
     tenant,
     slice,
-    resource: resourceOf(question, object ?? 'of the application', id, caller.tenantId),
+    resource: resourceOf(question, object ?? 'of the application', caller.tenantId),
     environment: self
       ? { ip: caller.requestInfo.ip, userAgent: caller.requestInfo.userAgent }
       : { ip: null, userAgent: null },
@@ -175,16 +175,10 @@ function propertiesThatCount(
 }
 
 /** A missing object gets a tenant that does not exist, so that isolation denies it, independent of policies. */
-function resourceOf(
-  { resource }: Question,
-  object: QuestionObject,
-  subjectId: string,
-  tenantId: string,
-): Resource {
+function resourceOf({ resource }: Question, object: QuestionObject, tenantId: string): Resource {
   const { type, id } = resource
   if (object === 'missing') return { type, id, tenantId: 'none', ownerId: null }
-  if (object === 'of the application')
-    return { type, id, tenantId, ownerId: id === subjectId ? subjectId : null }
+  if (object === 'of the application') return { type, id, tenantId, ownerId: null }
   return { type, id, tenantId, ownerId: object.ownerId ?? null, fields: object.fields ?? {} }
 }
 
