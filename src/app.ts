@@ -4,6 +4,7 @@ import { approvalRoutes } from './authorization/approvals/routes.ts'
 import { attributeRoutes } from './authorization/attributes/routes.ts'
 import { decisionRoutes } from './authorization/decisions/routes.ts'
 import { evaluationRoutes } from './authorization/evaluation/routes.ts'
+import { planRoutes } from './authorization/plan/routes.ts'
 import { policyRoutes } from './authorization/policies/routes.ts'
 import { resourceRoutes } from './authorization/resources/routes.ts'
 import { searchRoutes } from './authorization/search/routes.ts'
@@ -74,6 +75,7 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...decisionRoutes(deps),
   ...evaluationRoutes(deps, serviceObjects),
   ...searchRoutes(deps, serviceObjects, serviceLists),
+  ...planRoutes(deps),
   ...auditLogRoutes(deps),
   ...activityRoutes(deps),
   ...feedRoutes(deps),

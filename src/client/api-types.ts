@@ -14,6 +14,8 @@ export type ResourceSearch = { subject: { type: string; id: string; properties?:
 
 export type ActionSearch = { subject: { type: string; id: string; properties?: Record<string, unknown> }; resource: { type: string; id: string; properties?: Record<string, unknown> }; context?: Record<string, unknown>; page?: { token?: string; limit?: number } }
 
+export type PlanRequest = { subject?: { type: string; id: string; properties?: Record<string, unknown> }; action: { name: string; properties?: Record<string, unknown> }; resource: { type: string }; context?: Record<string, unknown> }
+
 export type Problem = { type: string; title: string; status: number; detail: string; code: string; instance: string; errors?: ({ field: string; code: string; detail: string; pointer?: string; line?: number; column?: number; meant?: string | null } & Record<string, unknown>)[]; known?: (string)[]; decision_id?: string; reasons?: ({ code: string; layer: string; message: string } & Record<string, unknown>)[]; oldest?: number; approval_request?: { id: string; status: "pending" | "approved"; url: string; expires_at: string } } & Record<string, unknown>
 
 export type TokenPair = { access: string; refresh: string }
@@ -81,6 +83,10 @@ export type ExplainedDecision = { id: string; kind: "request" | "question" | "pr
 export type EvaluationAnswer = { decision: boolean; context: { id: string; effect: "allow" | "deny" | "require_approval"; reasons: ({ code: string; layer: string; message: string; policy_id?: string; rule?: string })[]; obligations: ({ type: string; properties?: Record<string, unknown> })[]; step_up?: { acr_values: "aal1" | "aal2"; max_age: number | null; possible: boolean } | null; missing_attributes: (string)[]; unknown_action: boolean; unknown_resource_type: boolean; policy_revision: number; approval?: { method: "POST"; path: string }; approval_request?: { id: string; status: "pending" | "approved"; expires_at: string } | { id: string; valid_until: string } } }
 
 export type EvaluationsAnswer = { evaluations: (EvaluationAnswer | { decision: false; context: { error: { status: number; code: string; message: string; errors?: ({ field: string; code: string; detail: string })[] } } })[] } | EvaluationAnswer
+
+export type Plan = { kind: "always" | "never" | "conditional"; filter?: Filter; obligations: ({ type: string; properties: Record<string, unknown>; filter: Filter | null })[]; attributes: Record<string, "string" | "integer" | "number" | "boolean" | "datetime" | "ip" | "array">; policy_revision: number }
+
+export type Filter = { all: (Filter)[] } | { any: (Filter)[] } | { none: (Filter)[] } | { attribute: string; operator: "exists" | "not_exists" | "eq" | "ne" | "in" | "not_in" | "contains" | "starts_with" | "ends_with" | "matches" | "in_department" | "lt" | "lte" | "gt" | "gte" | "between" | "in_cidr" | "not_in_cidr" | "contains_any" | "contains_all" | "subset_of"; value?: string | number | boolean | (string | number | boolean)[]; value_from?: string }
 
 export type AuditEntry = { id: string; at: string; actor: { id: string | null; email: string | null; type: "user" | "service_account" | "system" }; impersonator: { id: string; email: string | null } | null; action: string; target: { type: string; id: string }; ip: string; user_agent: string; request_id: string; decision_id: string | null; changes: Record<string, { before: unknown; after: unknown }> }
 
@@ -302,6 +308,7 @@ export interface Operations {
   'POST /access/v1/search/subject': { query: {  }; body: SubjectSearch; answer: { results: ({ type: string; id: string })[]; page: { next_token: string; count: number }; context: { policy_revision: number } } }
   'POST /access/v1/search/resource': { query: {  }; body: ResourceSearch; answer: { results: ({ type: string; id: string })[]; page: { next_token: string; count: number }; context: { policy_revision: number } } }
   'POST /access/v1/search/action': { query: {  }; body: ActionSearch; answer: { results: ({ name: string })[]; page: { next_token: string; count: number }; context: { policy_revision: number } } }
+  'POST /access/v1/plan': { query: {  }; body: PlanRequest; answer: Plan }
   'GET /audit-log/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; action?: string; actor_id?: string; impersonator_id?: string; target_id?: string; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (AuditEntry)[] } }
   'GET /activity/': { query: {  }; body: undefined; answer: Activity }
   'GET /events/': { query: { after?: number; newest?: boolean; page_size?: number }; body: undefined; answer: { next: string | null; previous: string | null; results: (Event)[] } }

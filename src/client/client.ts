@@ -1,4 +1,4 @@
-import type { TokenPair } from './api-types.ts'
+import type { Plan, PlanRequest, TokenPair } from './api-types.ts'
 import { type Approvals, approvalsBy } from './approvals.ts'
 import type { Credentials } from './credentials.ts'
 import { inTime } from './deadline.ts'
@@ -60,6 +60,8 @@ export interface Client {
   decide(question: Question, options?: DecideOptions): Promise<AccessDecision>
   /** Asks for approvals of actions of your application, and uses them. */
   readonly approvals: Approvals
+  /** On which resources of a type a subject may do something: translate it with `sqlOf` or `predicateOf`. */
+  plan(question: PlanRequest): Promise<Plan>
   /** The same client with other credentials. */
   as(credentials: Credentials): Client
 }
@@ -85,6 +87,7 @@ export function createClient(options: ClientOptions): Client {
       return decision.allowed
     },
     approvals: approvalsBy(call),
+    plan: async (body) => (await call('POST /access/v1/plan', { body })) as Plan,
     as: (other) => createClient({ ...options, credentials: other }),
   }
 }

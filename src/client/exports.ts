@@ -1,7 +1,13 @@
 // What `@bailiwick/client` exports.
 export type * from './api-types.ts'
 export type { Approvals } from './approvals.ts'
-export type { Caller, PersonalKeyCaller, ServiceAccountCaller, TokenCaller } from './caller.ts'
+export {
+  type Caller,
+  type PersonalKeyCaller,
+  type ServiceAccountCaller,
+  subjectOf,
+  type TokenCaller,
+} from './caller.ts'
 export { type Client, type ClientOptions, createClient } from './client.ts'
 export { bearer, type Credentials, type FreshPair, keepFresh } from './credentials.ts'
 export type {
@@ -15,6 +21,7 @@ export type {
   Reason,
   StepUp,
 } from './decide.ts'
+export { type Comparison, NotTranslatable, type TranslationOptions } from './filter.ts'
 export {
   type Access,
   type AccessOf,
@@ -33,9 +40,11 @@ export type {
   StorableOperation,
   Stored,
 } from './operations.ts'
+export { type Predicate, predicateOf } from './predicate.ts'
 export { type FieldFault, isProblem, NoAnswer, Problem } from './problem.ts'
 export type { Refusal } from './refusal.ts'
 export { WrongService } from './service-check.ts'
+export { type Column, type Sql, type SqlOptions, sqlOf } from './sql.ts'
 export {
   type AccessClaims,
   TokenNotValid,

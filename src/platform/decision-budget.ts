@@ -40,6 +40,7 @@ export function budgetEngine<Engine extends Lane>(
     ...engine,
     decide: (query) => within(query, () => engine.decide(query)),
     explain: (query, policies) => within(query, () => engine.explain(query, policies)),
+    plan: (query) => within(query, () => engine.plan(query)),
   }
 }
 

@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import { builtInAttributes, typesOf } from '../policy-engine/catalogue/built-in-attributes.ts'
 import type { ReadAttributes } from '../policy-engine/evaluate/bundle.ts'
 import type { Finding } from './rego-traps.ts'
@@ -23,20 +24,40 @@ export const allOfInput = 'name the part of input that you read'
 // These apply the conditions of tenants' policies, or answer for a query that has nothing.
 const readsAll = /^policies\/authz\/(abac\/\w+|explain|decision|invariants\/incomplete_input)\.rego$/
 
+/** Whether it reads more of a resource than its type. */
+export function looksAtResource({ root, path: [first, second] }: Ref): boolean {
+  if (root !== 'input') return false
+  if (first === 'attrs') return second?.startsWith('resource.') === true && second !== 'resource.type'
+  return first === 'resource' && second !== 'type'
+}
+
+// For actions of an application, these decide the same about all resources that are not registered.
+const looksForTheService =
+  /^policies\/authz\/(rbac\/rbac|approval\/approval|invariants\/(isolation|token_kind))\.rego$/
+
+/** What rules read of a query. */
+export interface Reads {
+  attributes: ReadAttributes
+  /** the names of the files, or packages, that look at the resource */
+  looking: readonly string[]
+}
+
 /**
- * The built-in attributes that the rules in these files (paths from the project's root) read, so that the host supplies
- * them, and what is wrong with other reads. Files of tests are passed over.
+ * What the rules in these files (paths from the project's root) read, so that the host supplies the attributes and makes no
+ * plan without the resource; and what is wrong with other reads. Files of tests are passed over.
  */
-export async function findAttributeReads(
+export async function findReads(
   opa: string,
   files: readonly string[],
-): Promise<{ attributes: ReadAttributes; findings: Finding[] }> {
+): Promise<Reads & { findings: Finding[] }> {
   const findings: Finding[] = []
   const names: string[] = []
+  const looking = new Set<string>()
   const rules = files.filter((file) => !file.endsWith('_test.rego') && !readsAll.test(file))
   const read = await Promise.all(rules.map(async (file) => ({ file, module: await parseRego(opa, file) })))
   for (const { file, module } of read)
     for (const ref of refsIn([module.imports, module.rules])) {
+      if (looksAtResource(ref) && !looksForTheService.test(file)) looking.add(basename(file, '.rego'))
       const report = (rule: string) => findings.push({ file, row: ref.node.location?.row ?? 1, rule })
       if (ref.root !== 'input') continue
       const [first] = ref.path
@@ -46,5 +67,5 @@ export async function findAttributeReads(
       if (name) names.push(name)
       else report(noSuchAttribute)
     }
-  return { attributes: typesOf(names), findings }
+  return { attributes: typesOf(names), looking: [...looking].sort(), findings }
 }

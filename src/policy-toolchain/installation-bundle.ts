@@ -1,18 +1,16 @@
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { policiesFolder, sourcesRevision } from '../policy-engine/evaluate/bundle.ts'
+import {
+  policiesFolder,
+  type ReadAttributes,
+  type RuleReads,
+  sourcesRevision,
+} from '../policy-engine/evaluate/bundle.ts'
 import { type AccessEngine, openAccessEngine } from '../policy-engine/evaluate/engine.ts'
 import { readInstallationRules, ruleFiles, ruleTests } from './installation-rules.ts'
 import { type OpaOptions, resolveOpa, run } from './opa.ts'
-import {
-  attributesText,
-  buildArguments,
-  capabilities,
-  PolicyCheckFailed,
-  passes,
-  testData,
-} from './policies.ts'
+import { buildArguments, capabilities, PolicyCheckFailed, passes, testData, textsOf } from './policies.ts'
 
 type Options = OpaOptions & { folder: string }
 
@@ -23,14 +21,18 @@ type Options = OpaOptions & { folder: string }
  */
 export async function openInstallationEngine({ folder, ...options }: Options): Promise<AccessEngine> {
   const opa = await resolveOpa(options)
-  const { files, collector, attributes } = await readInstallationRules(opa, folder)
+  const { files, collector, attributes, looking } = await readInstallationRules(opa, folder)
   const root = mkdtempSync(join(tmpdir(), 'bailiwick-policies-'))
   try {
     const policies = join(root, 'policies')
     cpSync(policiesFolder, policies, { recursive: true })
     writeFileSync(join(policies, 'authz/platform/platform.rego'), collector)
-    const read = join(policies, 'attributes/data.json')
-    writeFileSync(read, attributesText({ ...JSON.parse(readFileSync(read, 'utf8')), ...attributes }))
+    const known = <T>(name: string): T => JSON.parse(readFileSync(join(policies, name), 'utf8'))
+    const reads = {
+      attributes: { ...known<ReadAttributes>('attributes/data.json'), ...attributes },
+      looking: [...known<RuleReads>('rules/data.json').look_at_resource, ...looking],
+    }
+    for (const [name, text] of Object.entries(textsOf(reads))) writeFileSync(join(policies, name), text)
     const target = join(policies, 'authz/platform/installed')
     mkdirSync(target)
     // By number: two files of different folders can have one name.

@@ -1,8 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { relative, resolve, sep } from 'node:path'
 import { typesOf } from '../policy-engine/catalogue/built-in-attributes.ts'
-import type { ReadAttributes } from '../policy-engine/evaluate/bundle.ts'
-import { allOfInput, attributeOf, noSuchAttribute } from './attribute-reads.ts'
+import { allOfInput, attributeOf, looksAtResource, noSuchAttribute, type Reads } from './attribute-reads.ts'
 import {
   type Module,
   type Node,
@@ -18,10 +17,9 @@ import {
 /** A rule in POLICIES_DIR breaks what such rules have to keep to. The message names each file and line. */
 export class InstallationRulesRefused extends Error {}
 
-/** The rules of a folder, the attributes that they read, and the package that collects them. */
-export interface InstallationRules {
+/** The rules of a folder, what they read, and the package that collects them. */
+export interface InstallationRules extends Reads {
   files: readonly string[]
-  attributes: ReadAttributes
   /** Rego for `policies/authz/platform/platform.rego` */
   collector: string
 }
@@ -53,7 +51,7 @@ export async function readInstallationRules(opa: string, folder: string): Promis
   const faults: string[] = []
   const given = new Map<string, Set<Output>>()
   const attributes: string[] = []
-  let looks = false
+  const looking = new Set<string>()
   for (const file of files) {
     const module = await parseRego(opa, file)
     const report = ({ location }: Pick<Node, 'location'>, fault: string) =>
@@ -64,13 +62,14 @@ export async function readInstallationRules(opa: string, folder: string): Promis
     for (const rule of module.rules ?? []) checkRule(rule, found, report)
     for (const ref of refsIn([module.imports, module.rules])) {
       checkRef(ref, name, report)
-      looks ||= looksAtResource(ref)
+      if (looksAtResource(ref)) looking.add(name)
       const attribute = attributeOf(ref)
       if (attribute) attributes.push(attribute)
     }
   }
   if (faults.length > 0) throw new InstallationRulesRefused(faults.join('\n'))
-  return { files, attributes: typesOf(attributes), collector: collectorOf(given, looks) }
+  const collector = collectorOf(given, looking.size > 0)
+  return { files, attributes: typesOf(attributes), looking: [...looking].sort(), collector }
 }
 
 type Report = (node: Pick<Node, 'location'>, fault: string) => void
@@ -107,12 +106,6 @@ function checkRef(ref: Ref, name: string, report: Report): void {
   }
   if (first === undefined || first === null) report(ref.node, allOfInput)
   if (first === 'attrs' && attributeOf(ref) === undefined) report(ref.node, noSuchAttribute)
-}
-
-function looksAtResource({ root, path: [first, second] }: Ref): boolean {
-  if (root !== 'input') return false
-  if (first === 'attrs') return second?.startsWith('resource.') === true && second !== 'resource.type'
-  return first === 'resource' && second !== 'type'
 }
 
 function collectorOf(given: ReadonlyMap<string, ReadonlySet<Output>>, looks: boolean): string {

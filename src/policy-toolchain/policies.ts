@@ -5,13 +5,12 @@ import {
   type Bundle,
   bundleName,
   policiesFolder,
-  type ReadAttributes,
   readBundle,
   sourcesRevision,
 } from '../policy-engine/evaluate/bundle.ts'
 import { openAccessEngine } from '../policy-engine/evaluate/engine.ts'
 import { entrypoints } from '../policy-engine/evaluate/module.ts'
-import { findAttributeReads } from './attribute-reads.ts'
+import { findReads, type Reads } from './attribute-reads.ts'
 import { checkDenialCodes } from './denial-codes.ts'
 import { type OpaOptions, type Print, resolveOpa, run } from './opa.ts'
 import { nativeCapabilities } from './opa-capabilities.ts'
@@ -20,7 +19,6 @@ import { roleTable } from './role-table.ts'
 
 const bundlePath = `${policiesFolder}${bundleName}`
 const cataloguePath = `${policiesFolder}catalogue/data.json`
-const attributesPath = `${policiesFolder}attributes/data.json`
 const capabilitiesPath = `${policiesFolder}capabilities/platform.json`
 const roleTablePath = `${policiesFolder}cases/roles.md`
 export const capabilities = 'policies/capabilities/platform.json'
@@ -30,15 +28,14 @@ const testsApart = ['--ignore', '*_test.rego']
 export class PolicyCheckFailed extends Error {}
 
 /**
- * Checks the sources and writes the generated files: catalogue, attributes that rules read, native built-ins, bundle, role
- * table. The new bundle replaces the old one only after it was compiled, loaded, and passed every golden case. Returns its
+ * Checks the sources and writes the generated files: catalogue, what rules read, native built-ins, bundle, role table. The new bundle replaces the old one only after it was compiled, loaded, and passed every golden case. Returns its
  * revision.
  */
 export async function buildPolicies(options: OpaOptions): Promise<string> {
   const opa = await resolveOpa(options)
   writeFileSync(capabilitiesPath, await nativeCapabilities(opa))
   writeFileSync(cataloguePath, catalogueText())
-  writeFileSync(attributesPath, await checkSources(opa))
+  writeTexts(await checkSources(opa))
   return replaceBundle(opa, options.print)
 }
 
@@ -68,7 +65,8 @@ export async function checkPolicies(options: OpaOptions): Promise<void> {
     readFileSync(capabilitiesPath, 'utf8'),
     await nativeCapabilities(opa),
   )
-  assertSame('attributes/data.json', readFileSync(attributesPath, 'utf8'), await checkSources(opa))
+  for (const [name, text] of Object.entries(await checkSources(opa)))
+    assertSame(name, readFileSync(policiesFolder + name, 'utf8'), text)
   assertSame('the bundle', contents(readBundle(bundlePath)), contents(await compileBundle(opa)))
   const engine = await openAccessEngine()
   assertSame('cases/roles.md', readFileSync(roleTablePath, 'utf8'), roleTable(engine))
@@ -85,9 +83,9 @@ export async function ensureBundle(options: OpaOptions & { production: boolean }
   options.print('The policies changed; building a new bundle')
   const opa = await resolveOpa(options)
   writeFileSync(cataloguePath, catalogueText())
-  const { attributes, findings } = await findAttributeReads(opa, regoFiles())
+  const { findings, ...reads } = await findReads(opa, regoFiles())
   refuse(findings)
-  writeFileSync(attributesPath, attributesText(attributes))
+  writeTexts(textsOf(reads))
   await replaceBundle(opa, options.print)
 }
 
@@ -96,17 +94,17 @@ function isCurrent(): boolean {
   return readBundle(bundlePath).revision === sourcesRevision(policiesFolder)
 }
 
-/** Returns the text of `attributes/data.json`. */
-async function checkSources(opa: string): Promise<string> {
+/** Returns the texts that say what rules read. */
+async function checkSources(opa: string): Promise<Record<string, string>> {
   const files = regoFiles()
   await passes(opa, ['fmt', '--list', '--fail', ...files])
   await passes(opa, ['check', '--strict', ...files])
   const schema = ['--schema', 'policies/schemas', '--capabilities', capabilities]
   await passes(opa, ['check', '--strict', ...schema, ...testsApart, 'policies/authz', 'policies/lib'])
-  const { attributes, findings } = await findAttributeReads(opa, files)
+  const { findings, ...reads } = await findReads(opa, files)
   refuse([...(await findTraps(opa, files)), ...(await checkDenialCodes(opa, files)), ...findings])
   await runTests(opa)
-  return attributesText(attributes)
+  return textsOf(reads)
 }
 
 function refuse(findings: readonly Finding[]): void {
@@ -114,9 +112,15 @@ function refuse(findings: readonly Finding[]): void {
     throw new PolicyCheckFailed(findings.map(({ file, row, rule }) => `${file}:${row} ${rule}`).join('\n'))
 }
 
-/** The text of `policies/attributes/data.json`. */
-export const attributesText = (attributes: ReadAttributes): string =>
-  `${JSON.stringify(attributes, null, 2)}\n`
+/** The generated files that say what rules read, by their paths in `policies`. */
+export const textsOf = ({ attributes, looking }: Reads): Record<string, string> => ({
+  'attributes/data.json': `${JSON.stringify(attributes, null, 2)}\n`,
+  'rules/data.json': `${JSON.stringify({ look_at_resource: looking })}\n`,
+})
+
+function writeTexts(texts: Record<string, string>): void {
+  for (const [name, text] of Object.entries(texts)) writeFileSync(policiesFolder + name, text)
+}
 
 async function runTests(opa: string): Promise<void> {
   const data = ['--timeout', '110s', 'policies/authz', 'policies/lib', ...dataFiles()]

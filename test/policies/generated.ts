@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import { type DataType, operatorsByType } from '../../src/policy-engine/compile/conditions.ts'
 
-/** The attributes of the generated policies: two of each type, to compare one with the other. */
+/** The attributes of the generated policies: three of each type, to compare one with the other. */
 export const types: Record<string, DataType> = Object.fromEntries(
   Object.keys(operatorsByType).flatMap((type) => [
     [`subject.${type}_one`, type as DataType],
     [`resource.${type}_two`, type as DataType],
+    [`resource.${type}_three`, type as DataType],
   ]),
 )
 
@@ -18,9 +19,9 @@ export const departments: ReadonlyMap<string, string | null> = new Map([
   [departmentId('d3'), departmentId('d2')],
   [departmentId('d4'), null],
 ])
-const departmentIds = [...departments.keys(), departmentId('d9'), departmentId('D3')]
+export const departmentIds = [...departments.keys(), departmentId('d9'), departmentId('D3')]
 
-const words = [
+export const words = [
   '',
   'a',
   'A',
@@ -130,7 +131,11 @@ const value = (arbitrary: fc.Arbitrary<unknown>) => arbitrary.map((one) => ({ va
 const listOf = (arbitrary: fc.Arbitrary<unknown>) =>
   value(fc.array(arbitrary, { minLength: 1, maxLength: 4 }))
 const from = (type: DataType) =>
-  fc.constantFrom({ value_from: `resource.${type}_two` }, { value_from: `subject.${type}_one` })
+  fc.constantFrom(
+    { value_from: `resource.${type}_two` },
+    { value_from: `resource.${type}_three` },
+    { value_from: `subject.${type}_one` },
+  )
 const instant = fc.oneof(good.datetime, fc.constantFrom('now', 'now-24h', 'now+7d', 'now-1w', 'now+90s'))
 const range = (items: fc.Arbitrary<unknown>) =>
   fc.tuple(items, items).map((pair) => ({
@@ -148,15 +153,17 @@ function operandOf(type: DataType, operator: string): fc.Arbitrary<object> {
       from('string'),
     )
   if (operator === 'matches') return value(fc.constantFrom(...patterns))
-  if (operator === 'in' || operator === 'not_in') return fc.oneof(listOf(good[type]), from('array'))
+  if (operator === 'in' || operator === 'not_in')
+    return fc.oneof(listOf(good[type]), from('array'), from(type))
   if (operator === 'between')
     return range(type === 'datetime' ? fc.oneof(good.datetime, fc.constant('now')) : good[type])
   if (operator.endsWith('in_cidr')) {
     return fc.oneof(listOf(fc.constantFrom(...networks)), value(fc.constantFrom(...networks)))
   }
   if (type === 'array' && operator === 'contains')
-    return fc.oneof(value(fc.constantFrom(...scalars)), from('string'))
+    return fc.oneof(value(fc.constantFrom(...scalars)), from('string'), from('number'), from('boolean'))
   if (type === 'array') return fc.oneof(listOf(fc.constantFrom(...scalars)), from('array'))
+  if (type === 'integer') return fc.oneof(value(good[type]), from(type), from('number'))
   return fc.oneof(value(type === 'datetime' ? instant : good[type]), from(type))
 }
 
@@ -196,21 +203,24 @@ export const conditions = fc.oneof(
   { weight: 3, arbitrary: wide },
 )
 
+/** The subjects of a policy: everyone, or some. */
+export const policySubjects = fc.constantFrom(
+  {},
+  {},
+  {},
+  { roles: ['reader'] },
+  { roles: ['other', 'reader'] },
+  { roles: ['other'] },
+  { departments: ['018f0000-0000-7000-8000-0000000000d1'] },
+  { users: ['018f0000-0000-7000-8000-0000000000a1', '018f0000-0000-7000-8000-0000000000a2'] },
+)
+
 /** A few policies of all effects, about everyone or about some subjects. */
 export const policies = fc.array(
   fc.record({
     effect: fc.constantFrom('allow' as const, 'allow' as const, 'deny' as const, 'require_approval' as const),
     conditions,
-    subjects: fc.constantFrom(
-      {},
-      {},
-      {},
-      { roles: ['reader'] },
-      { roles: ['other', 'reader'] },
-      { roles: ['other'] },
-      { departments: ['018f0000-0000-7000-8000-0000000000d1'] },
-      { users: ['018f0000-0000-7000-8000-0000000000a1', '018f0000-0000-7000-8000-0000000000a2'] },
-    ),
+    subjects: policySubjects,
   }),
   { minLength: 1, maxLength: 5 },
 )

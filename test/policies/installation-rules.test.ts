@@ -119,7 +119,7 @@ t.test('what could do more than take away is refused before anything starts', { 
   const folder = folderOf([reading('input.action == "webhook:create"')])
   writeFileSync(join(folder, 'data.json'), '{"authz": {"decision": {"effect": "allow"}}}')
   const { bundle } = await openInstallationEngine({ ...options, folder })
-  t.same(Object.keys(bundle.data), ['attributes', 'catalogue'], 'data files are not read')
+  t.same(Object.keys(bundle.data), ['attributes', 'catalogue', 'rules'], 'data files are not read')
   const late = { ...options, opaPath: '/nowhere/opa', folder }
   await t.rejects(openInstallationEngine(late), { message: /OPA_PATH names/ }, 'without opa nothing starts')
 })

@@ -2,11 +2,7 @@ import { appendFileSync, cpSync, readFileSync, symlinkSync, writeFileSync } from
 import { join } from 'node:path'
 import t from 'tap'
 import { openAccessEngine } from '../../src/policy-engine/evaluate/engine.ts'
-import {
-  allOfInput,
-  findAttributeReads,
-  noSuchAttribute,
-} from '../../src/policy-toolchain/attribute-reads.ts'
+import { allOfInput, findReads, noSuchAttribute } from '../../src/policy-toolchain/attribute-reads.ts'
 import { projectRoot, resolveOpa, run } from '../../src/policy-toolchain/opa.ts'
 import { roleQuery } from '../../src/policy-toolchain/role-table.ts'
 
@@ -90,10 +86,19 @@ t.test('a rule that reads an attribute in any other way is refused', { skip }, a
   for (const [index, [name, condition, fault]] of reads.entries()) {
     const file = join(folder, `rule_${index}.rego`)
     writeFileSync(file, `package authz.invariants\n\ndenials contains "x" if { ${condition} }\n`)
-    t.match(
-      await findAttributeReads(String(opa), [file]),
-      { findings: [{ file, row: 3, rule: fault }] },
-      name,
-    )
+    t.match(await findReads(String(opa), [file]), { findings: [{ file, row: 3, rule: fault }] }, name)
   }
+})
+
+t.test('a rule that looks at the resource is named, those of the service are not', { skip }, async (t) => {
+  const folder = t.testdir()
+  const looking = async (name: string, condition: string) => {
+    const file = join(folder, `${name}.rego`)
+    writeFileSync(file, `package authz.invariants\n\ndenials contains "x" if { ${condition} }\n`)
+    return (await findReads(String(opa), [file])).looking
+  }
+  t.same(await looking('own_rows', 'input.resource.owner_id == input.subject.id'), ['own_rows'])
+  t.same(await looking('rows', 'input.attrs["resource.id"] == "1"'), ['rows'])
+  t.same(await looking('whole', 'count(input.resource) == 0'), ['whole'])
+  t.same(await looking('kinds', 'input.resource.type == "row"; input.attrs["resource.type"] == "row"'), [])
 })

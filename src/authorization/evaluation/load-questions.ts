@@ -40,16 +40,13 @@ export async function findParts(
   scope: ObjectScope,
   questions: readonly Question[],
 ): Promise<QuestionParts> {
-  const { tenantId, userId } = scope
-  const others = questions
-    .map(({ subject }) => subject)
-    .filter(({ type, id }) => isMemberType(type) && id.trim().toLowerCase() !== userId)
+  const { tenantId } = scope
   const resources = questions.map((one) => ({
     ...one.resource,
     object: objectWithoutLookup({ ...one.resource, action: validAction(one) }, ''),
   }))
   const [subjects, objects, registered] = await Promise.all([
-    others.length > 0 ? findSubjects(read, tenantId, others) : [],
+    findMembersAskedAbout(read, scope, questions),
     findObjects(
       read,
       finders,
@@ -65,9 +62,21 @@ export async function findParts(
   return { subjects, objects, registered }
 }
 
+/** The members that questions are about. The caller is not read. */
+export function findMembersAskedAbout(
+  read: Read,
+  { tenantId, userId }: Pick<ObjectScope, 'tenantId' | 'userId'>,
+  questions: readonly Pick<Question, 'subject'>[],
+): Promise<KnownSubject[]> {
+  const others = questions
+    .map(({ subject }) => subject)
+    .filter(({ type, id }) => isMemberType(type) && id.trim().toLowerCase() !== userId)
+  return others.length > 0 ? findSubjects(read, tenantId, others) : Promise.resolve([])
+}
+
 /** The member that a question is about, or null. */
 export function knownSubject(
-  parts: QuestionParts,
+  parts: Pick<QuestionParts, 'subjects'>,
   caller: Caller,
   { subject }: Pick<Question, 'subject'>,
 ): KnownSubject | null {
@@ -110,7 +119,10 @@ function objectOf(
   return object === 'of the application' ? (registered.get(registeredKey(asked)) ?? object) : object
 }
 
-function membersByName({ subjects }: QuestionParts, caller: Caller): Map<string, KnownSubject> {
+function membersByName(
+  { subjects }: Pick<QuestionParts, 'subjects'>,
+  caller: Caller,
+): Map<string, KnownSubject> {
   const self = knownCaller(caller)
   return byName(self ? [...subjects, self] : subjects)
 }

@@ -6,38 +6,9 @@ import { type DataType, operatorsByType, type Scalar } from './conditions.ts'
 import { departmentName, pathName } from './departments.ts'
 import { relativeInstantOf } from './instants.ts'
 import { costOf } from './leaf-cost.ts'
+import { comparisonOf } from './operators.ts'
 import { patternFault } from './pattern-cost.ts'
 import type { FaultCode } from './policy-document.ts'
-
-// An operator and its opposite are the same comparison with a different wanted outcome.
-const plain = {
-  exists: ['exists', true],
-  not_exists: ['exists', false],
-  eq: ['eq', true],
-  ne: ['eq', false],
-  in: ['in', true],
-  not_in: ['in', false],
-  lt: ['lt', true],
-  gte: ['lt', false],
-  lte: ['lte', true],
-  gt: ['lte', false],
-  between: ['between', true],
-  contains: ['contains', true],
-  starts_with: ['starts_with', true],
-  ends_with: ['ends_with', true],
-  matches: ['matches', true],
-  in_cidr: ['cidr', true],
-  not_in_cidr: ['cidr', false],
-  in_department: ['has', true],
-} as const
-const onArrays = {
-  exists: plain.exists,
-  not_exists: plain.not_exists,
-  contains: ['has', true],
-  contains_any: ['overlaps', true],
-  contains_all: ['includes', true],
-  subset_of: ['subset', true],
-} as const
 
 const maxItems = 256
 const longestText = 1024
@@ -78,7 +49,7 @@ function checkedLeaf(source: Record<string, unknown>, checking: Checking): Check
     const detail = `An attribute of type ${type} has the operators ${operators.join(', ')}.`
     throw new LeafFault('/operator', 'operator_not_allowed', detail)
   }
-  const [o, w] = (type === 'array' ? onArrays : plain)[operator as 'exists']
+  const [o, w] = comparisonOf(operator as string, type)
   const comparison: Comparison = { type, operator: operator as string, source, checking }
   const against = operand(comparison)
   const leaf = (

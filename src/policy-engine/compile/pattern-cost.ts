@@ -52,7 +52,7 @@ export function patternCost(bundlePath?: string): (pattern: string) => number | 
 
 function warmMeter(bundlePath = `${policiesFolder}${bundleName}`): (pattern: string) => number | undefined {
   const instantiate = compileModule(
-    { ...readBundle(bundlePath), data: { catalogue: {}, attributes: {} } },
+    { ...readBundle(bundlePath), data: { catalogue: {}, attributes: {}, rules: { look_at_resource: [] } } },
     meterPages,
   )
   const measured = (pattern: string): number | undefined => {

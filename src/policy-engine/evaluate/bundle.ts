@@ -11,7 +11,7 @@ export const bundleName = 'bundle.tar.gz'
 
 export interface Bundle {
   wasm: Uint8Array<ArrayBuffer>
-  data: { readonly catalogue: unknown; readonly attributes: ReadAttributes }
+  data: { readonly catalogue: unknown; readonly attributes: ReadAttributes; readonly rules: RuleReads }
   /** hash of the sources from which the bundle was built */
   revision: string
   /** whether it contains rules of the installation (POLICIES_DIR) */
@@ -21,8 +21,13 @@ export interface Bundle {
 /** The built-in attributes that rules of the service and of the installation read, with their types. */
 export type ReadAttributes = Readonly<Record<string, DataType>>
 
-/** The data of the bundle, generated: the action table, and the attributes that rules read (`ReadAttributes`). */
-const dataFiles = ['catalogue/data.json', 'attributes/data.json']
+/** The rules of the service and of the installation that look at the resource itself, so that no plan can be made. */
+export interface RuleReads {
+  readonly look_at_resource: readonly string[]
+}
+
+/** The data of the bundle, generated: the action table, and what rules read (`ReadAttributes`, `RuleReads`). */
+const dataFiles = ['catalogue/data.json', 'attributes/data.json', 'rules/data.json']
 
 const maxBytes = 16 * 1024 * 1024
 

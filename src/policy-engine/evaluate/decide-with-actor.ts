@@ -40,7 +40,7 @@ export function decideWithActor(decide: (query: AnyQuery) => Decision, query: An
 }
 
 /** The query with the actor as its subject, in their own session. */
-function aboutActor(query: AnyQuery): AnyQuery {
+export function aboutActor(query: AnyQuery): AnyQuery {
   const { actor, ...session } = query.subject.session!
   const { id, email, emailVerified, membership } = actor!
   const { resource, action } = query

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { typesOf } from '../catalogue/built-in-attributes.ts'
 import { catalogue } from '../catalogue/catalogue.ts'
 import type { SlicePolicy } from '../compile/compiled-policy.ts'
+import { type NoPlan, type Plan, planWith } from '../plan/plan.ts'
 import { createModulePool, type ModulePool, type PoolOptions } from '../sandbox/module-pool.ts'
 import { type ModuleFindings, runModules } from '../sandbox/run-modules.ts'
 import {
@@ -24,7 +25,7 @@ import {
 import { assertGolden } from './golden-cases.ts'
 import { evaluationRunner, type RunEvaluation } from './instances.ts'
 import { compileModule, inputText, type PolicyInstance } from './module.ts'
-import { type AnyQuery, policyInput } from './query.ts'
+import { type AnyQuery, type ApplicationQuery, policyInput } from './query.ts'
 
 /** Decides and explains. */
 export interface Lane {
@@ -38,6 +39,8 @@ export interface Lane {
    * condition. Throws as `decide` does.
    */
   explain(query: AnyQuery, policies: readonly ExplainedPolicy[]): Explanation
+  /** For which resources of a type a question is permitted. The query has no id of a resource. Throws as `decide` does. */
+  plan(query: ApplicationQuery): Plan | NoPlan
   /**
    * Prepares these modules of policies and what they run in, so that the next decision finds them ready: a decision does
    * not wait, and what is not ready is late. Waits for two seconds at most.
@@ -80,8 +83,9 @@ export async function openAccessEngine(
   if (bundle.revision !== sourcesRevision(folder)) {
     throw new Error('The policy bundle was built from other sources. Build it again: npm run policies')
   }
-  const attributes = typesOf(Object.keys(bundle.data.attributes ?? {}))
-  if (!isDeepStrictEqual(bundle.data, { catalogue: catalogue(), attributes })) {
+  const { attributes = {}, rules } = bundle.data
+  const known = { catalogue: catalogue(), attributes: typesOf(Object.keys(attributes)), rules }
+  if (!isDeepStrictEqual(bundle.data, known) || !Array.isArray(rules?.look_at_resource)) {
     throw new Error(
       'The policy bundle has other actions or attributes than the code. Build it again: npm run policies',
     )
@@ -102,10 +106,12 @@ function engineWith(
 ): AccessEngine {
   const run = evaluationRunner(instantiate, instance)
   const laneOf = (options: PoolOptions): Lane => {
-    const engine = { run, read: attributesRead(bundle), pool: createModulePool(options) }
+    const { look_at_resource: looking } = bundle.data.rules
+    const engine = { run, read: attributesRead(bundle), looking, pool: createModulePool(options) }
     return {
       decide: (query) => orUnavailable(() => decideWithActor((one) => decide(engine, one), query)),
       explain: (query, policies) => orUnavailable(() => explain(engine, query, policies)),
+      plan: (query) => orUnavailable(() => planWith(engine, query)),
       warmModules: (modules) => engine.pool.warm(modules),
     }
   }

@@ -1,9 +1,10 @@
 import { wildcardOf } from '../catalogue/actions.ts'
-import type { Leaf, Node, Slice } from '../compile/compiled-policy.ts'
+import type { Leaf, Slice } from '../compile/compiled-policy.ts'
 import type { Scalar } from '../compile/conditions.ts'
 import { type AttributeValue, attributesOf } from './attributes.ts'
 import type { Bundle } from './bundle.ts'
 import { type AnyQuery, policyInput, sessionInput } from './query.ts'
+import { type Lists, sliceContent } from './slice-content.ts'
 
 /**
  * Returns a function that gives the class of a query with this slice. All queries of a class have the same effect, so a
@@ -19,7 +20,8 @@ export function questionClassifier(
   const read = { ...data.attributes, ...slice.attributes }
   if (isExtended)
     return (query) => JSON.stringify({ ...policyInput(query, data.attributes), request_id: null })
-  const { lists, leaves, legible } = sliceContent(slice)
+  const { leaves, legible, ...content } = sliceContent(slice)
+  const lists = Object.values(content.lists)
   const comparisons = comparisonsOf(leaves)
   for (const { compiled } of slice.modules)
     for (const name of Object.keys(compiled.attributes)) comparisons.countWhole(name)
@@ -46,38 +48,14 @@ export function valuesNamed(slice: Slice, attribute: string): string[] {
   return [...new Set(texts)].sort()
 }
 
-interface SliceContent {
-  lists: readonly Lists[]
-  leaves: Leaf[]
-  legible: boolean
-}
-type Lists = Record<'role' | 'department' | 'user', Record<string, unknown>>
-
-const contents = new WeakMap<Slice, SliceContent>()
-
-function sliceContent(slice: Slice): SliceContent {
-  const known = contents.get(slice)
-  if (known) return known
-  const { policies, deny, gate, allow, duty } = JSON.parse(slice.text)
-  const proofs = Object.values<{ all?: Node; any?: Node }>(policies).map(({ all, any }) => all ?? any)
-  const content = {
-    lists: [deny, gate, allow, duty] as Lists[],
-    leaves: proofs.flatMap((node) => (node ? leavesOf(node) : [])),
-    legible: proofs.every((node) => node !== undefined),
-  }
-  contents.set(slice, content)
-  return content
-}
-
-const leavesOf = ({ g, l, c }: Node): Leaf[] => [...(g ? [g] : []), ...l, ...c.flatMap(leavesOf)]
-
 /** What invariants, roles and the lists of policies read of a query. */
 function factsOf(
   { subject, resource, action, tenant, phase, ...query }: AnyQuery,
   lists: readonly Lists[],
 ): string {
   const { membership, session } = subject
-  const listed = (kind: keyof Lists, id: string) => lists.some((list) => Object.hasOwn(list[kind], id))
+  const listed = (kind: Exclude<keyof Lists, 'any'>, id: string) =>
+    lists.some((list) => Object.hasOwn(list[kind], id))
   return JSON.stringify([
     [action, phase, 'application' in query, tenant?.id, tenant?.status, query.approval ?? null],
     [subject.type, subject.tenantId, session && sessionInput(session, action), query.othersCanApprove],

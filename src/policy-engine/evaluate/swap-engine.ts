@@ -13,10 +13,12 @@ export function swappableEngine(first: AccessEngine): SwappableEngine {
   return {
     decide: (query) => current.decide(query),
     explain: (query, policies) => current.explain(query, policies),
+    plan: (query) => current.plan(query),
     warmModules: (modules) => current.warmModules(modules),
     trials: {
       decide: (query) => current.trials.decide(query),
       explain: (query, policies) => current.trials.explain(query, policies),
+      plan: (query) => current.trials.plan(query),
       warmModules: (modules) => current.trials.warmModules(modules),
     },
     get revision() {

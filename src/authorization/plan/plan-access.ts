@@ -1,0 +1,105 @@
+import { z } from 'zod'
+import type { Deps } from '../../deps.ts'
+import { ApiError, unavailable } from '../../platform/errors.ts'
+import type { Caller } from '../../platform/http/caller.ts'
+import { isServiceAction, serviceResources } from '../../policy-engine/catalogue/actions.ts'
+import { maxFilterBytes, type NoPlan, type Plan } from '../../policy-engine/plan/plan.ts'
+import { knownSubject, policiesOf, type QuestionParts, validAction } from '../evaluation/load-questions.ts'
+import {
+  actionEntity,
+  checkAction,
+  checkBytes,
+  entity,
+  type Question,
+  queryOf,
+  questionContext,
+  text,
+} from '../evaluation/question.ts'
+
+/** A question about all resources of a type. Without a subject it is about the caller. */
+export const planSchema = z
+  .object({
+    subject: entity('subject').optional(),
+    action: actionEntity,
+    resource: z.object({ type: text('resource.type', 128) }, 'Give resource as an object.'),
+    context: questionContext,
+  })
+  .superRefine((body, context) => checkBytes(body, context))
+  .superRefine(checkAction)
+  .meta({ id: 'PlanRequest' })
+
+type Body = z.output<typeof planSchema>
+
+/** The question of a plan, while none of its resources is examined. */
+export const questionOf = (
+  { subject, resource, ...body }: Body,
+  caller: Pick<Caller, 'userId' | 'subjectType'>,
+): Question => ({
+  ...body,
+  subject: subject ?? { type: caller.subjectType, id: caller.userId },
+  resource: { type: resource.type, id: 'any' },
+})
+
+/**
+ * Says for which resources of a type of an application a question is permitted, without looking at any. Approvals are ignored.
+ * Throws 422 `not_plannable` for what no filter can say, and `too_large` for a filter above 64 KiB; 503 `policy_timeout`.
+ */
+export async function planAccess(
+  deps: Deps,
+  caller: Caller,
+  parts: Pick<QuestionParts, 'subjects'>,
+  question: Question,
+) {
+  const { type } = question.resource
+  if (serviceResources.has(type)) throw notPlannable(type, ofTheService(type))
+  const policies = await policiesOf(deps, caller)
+  const { revision, callerKeys } = policies
+  const action = validAction(question)
+  // An action of the service is about objects of the service only.
+  if (isServiceAction(action)) return answerOf({ filter: false, obligations: [], attributes: {} }, revision)
+  const now = deps.clock()
+  const known = knownSubject(parts, caller, question)
+  const slice = policies.slice(type, action, now)
+  const query = queryOf(question, { caller, action, known, slice, callerKeys, now })
+  const plan = 'application' in query && deps.access.plan(query)
+  if (!plan) throw new Error('An action of an application has a question of an application')
+  if ('unplanned' in plan) throw refusalOf(plan)
+  return answerOf(plan, revision)
+}
+
+function answerOf({ filter, obligations, attributes }: Plan, revision: number) {
+  return {
+    ...(typeof filter === 'boolean'
+      ? { kind: filter ? ('always' as const) : ('never' as const) }
+      : { kind: 'conditional' as const, filter }),
+    obligations: obligations.map(({ type, properties = {}, filter }) => ({ type, properties, filter })),
+    attributes,
+    policy_revision: revision,
+  }
+}
+
+const ofTheService = (type: string) =>
+  `${type} is a resource of this service. Its list shows the caller only what they may see.`
+
+const notPlannable = (name: string, detail: string) =>
+  new ApiError(422, 'not_plannable', detail, { members: { name } })
+
+const sentences = {
+  module: 'The Rego module of this policy looks at the resource',
+  rule: 'This rule of the installation looks at the resource',
+}
+
+function refusalOf(plan: NoPlan): ApiError {
+  if (plan.unplanned === 'late')
+    return unavailable('policy_timeout', 'The module of a policy was not ready in time. Ask again.', 1)
+  if (!('name' in plan))
+    return new ApiError(
+      422,
+      'too_large',
+      `The filter would have more than ${maxFilterBytes / 1024} KiB. Compare with fewer departments and shorter lists, or ask about each resource.`,
+    )
+  return notPlannable(
+    plan.name,
+    `${sentences[plan.unplanned]}, which no filter can say: ${plan.name}. Ask about each resource.`,
+  )
+}
