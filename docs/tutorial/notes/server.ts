@@ -1,12 +1,22 @@
 import { randomUUID } from 'node:crypto'
-import { type Access, bearer, type Caller, createClient, createGuard, tokenVerifier } from '@bailiwick/client'
+import {
+  type Access,
+  bearer,
+  type Caller,
+  createClient,
+  createGuard,
+  predicateOf,
+  subjectOf,
+  tokenVerifier,
+} from '@bailiwick/client'
 import { koaGuard } from '@bailiwick/client/koa'
 import Koa, { type Context } from 'koa'
 
 // #region guard
 const url = process.env.BAILIWICK_URL ?? 'http://localhost:3000'
 const issuer = process.env.BAILIWICK_ISSUER ?? url
-const guard = createGuard({ client: createClient({ url }), verify: tokenVerifier({ url, issuer }) })
+const bailiwick = createClient({ url })
+const guard = createGuard({ client: bailiwick, verify: tokenVerifier({ url, issuer }) })
 await guard.ready()
 // #endregion
 
@@ -38,8 +48,10 @@ function accessOf(ctx: Context): Access {
   if (ctx.path === '/notes' && ctx.method === 'GET') return list
   if (ctx.path === '/notes' && ctx.method === 'POST')
     return { action: 'note:create', resource: { type: 'note', id: 'new' } }
+  if (ctx.path === '/key' && ctx.method === 'PUT')
+    return { action: 'note:set_up', resource: { type: 'note', id: 'key' } }
   const note = noteOf(ctx)
-  // Publishing asks for itself, because it can need an approval (step 7).
+  // Publishing asks for itself, because it can need an approval (step 8).
   if (note && ctx.method === 'POST' && ctx.path.endsWith('/publish')) return list
   if (!note || ctx.method !== 'DELETE') return ctx.throw(404)
   return {
@@ -49,14 +61,30 @@ function accessOf(ctx: Context): Access {
 }
 // #endregion
 
+// #region list
+/** The key with which this service asks in each tenant. An owner brings it. */
+const keys = new Map<string, string>()
+
+/** The notes that the caller may read. */
+async function readableNotes(ctx: Context): Promise<Note[]> {
+  const caller = callerOf(ctx)
+  const key = keys.get(caller.tenant_id) ?? ctx.throw(409, 'An owner has to bring a key: PUT /key')
+  const plan = await bailiwick.as(bearer(key)).plan({
+    subject: subjectOf(caller),
+    action: { name: 'note:read' },
+    resource: { type: 'note' },
+  })
+  return [...notesOf(caller).values()].filter(predicateOf(plan))
+}
+// #endregion
+
 // #region publish
 /** Publishes a note. A policy can require that another person approves its text first. */
 async function publish(ctx: Context, note: Note): Promise<void> {
   const [, token = ''] = ctx.get('authorization').split(' ')
-  const client = createClient({ url, credentials: bearer(token) })
-  const { kind, sub } = callerOf(ctx)
+  const client = bailiwick.as(bearer(token))
   const question = {
-    subject: { type: kind === 'service_account' ? kind : 'user', id: sub },
+    subject: subjectOf(callerOf(ctx)),
     action: { name: 'note:publish' },
     resource: { type: 'note', id: note.id, properties: { text: note.text } },
   }
@@ -82,7 +110,10 @@ app.use(async (ctx) => {
   const notes = notesOf(caller)
   const note = noteOf(ctx)
   if (ctx.method === 'GET') {
-    ctx.body = [...notes.values()]
+    ctx.body = await readableNotes(ctx)
+  } else if (ctx.method === 'PUT') {
+    keys.set(caller.tenant_id, await textOf(ctx))
+    ctx.status = 204
   } else if (ctx.method === 'DELETE') {
     notes.delete(note?.id ?? '')
     ctx.status = 204

@@ -29,19 +29,30 @@ const switchTo = async ({ client, credentials }: typeof ada) => {
 }
 
 await switchTo(ada)
-const permissions = ['note:list', 'note:create', 'note:publish']
-await ada.client.call('POST /tenants/{id}/roles/', { path, body: { name: 'Writer', permissions } })
+const role = (name: string, permissions: string[]) =>
+  ada.client.call('POST /tenants/{id}/roles/', { path, body: { name, permissions } })
+await role('Writer', ['note:list', 'note:create', 'note:publish'])
+await role('Reader', ['note:read'])
+await role('Planner', ['access:evaluate'])
 await ada.client.call('POST /policies/', {
   body: {
-    name: 'Authors delete their own notes',
+    name: 'Authors read and delete their own notes',
     effect: 'allow',
-    actions: ['note:delete'],
+    actions: ['note:read', 'note:delete'],
     conditions: { attribute: 'resource.owner_id', operator: 'eq', value_from: 'subject.id' },
   },
 })
-const roles = ['Writer']
-await ada.client.call('POST /tenants/{id}/members/', { path, body: { user_id: bob.id, roles } })
+await ada.client.call('POST /tenants/{id}/members/', { path, body: { user_id: bob.id, roles: ['Writer'] } })
 await switchTo(bob)
+
+/** A program of the tenant, with a key. */
+async function program(name: string, roles: string[], scopes: string[]) {
+  const { id } = await ada.client.call('POST /service-accounts/', { body: { name, roles } })
+  const body = { name: 'server 1', scopes }
+  return (await ada.client.call('POST /service-accounts/{id}/keys/', { path: { id }, body })).key
+}
+
+const planner = await program('Notes', ['Planner'], ['access:evaluate'])
 // #endregion
 
 // #region walk
@@ -54,14 +65,16 @@ async function show(who: string, { credentials }: Caller, method: string, to = n
   const headers = { authorization: `Bearer ${await credentials.fresh()}` }
   const answer = await fetch(to, { method, headers, ...(text !== undefined && { body: text }) })
   const body = await answer.text()
-  const count = method === 'GET' && answer.ok ? `: ${JSON.parse(body).length} notes` : ''
-  const shown = to.replace(notes, '/notes').replace(/[0-9a-f-]{36}/, '<id>')
+  const count = method === 'GET' && answer.ok ? `, notes: ${JSON.parse(body).length}` : ''
+  const shown = new URL(to).pathname.replace(/[0-9a-f-]{36}/, '<id>')
   console.log(`${who} ${method} ${shown} → ${answer.status}${count}`)
   return answer.status === 201 ? `${notes}/${JSON.parse(body).id}` : notes
 }
 
+await show('Ada', ada, 'PUT', notes.replace('/notes', '/key'), planner)
 const adasNote = await show('Ada', ada, 'POST', notes, 'Buy thread')
 const bobsNote = await show('Bob', bob, 'POST', notes, 'Oil the loom')
+await show('Ada', ada, 'GET')
 await show('Bob', bob, 'GET')
 // #endregion
 
@@ -102,12 +115,8 @@ const decision = await ada.client.decide({
 })
 console.log(`Bob may list notes: ${decision.allowed}, ${decision.reasons[0]?.code}`)
 
-const archive = await ada.client.call('POST /service-accounts/', { body: { name: 'Archive', roles } })
-const { key } = await ada.client.call('POST /service-accounts/{id}/keys/', {
-  path: { id: archive.id },
-  body: { name: 'server 1', scopes: ['note:list'] },
-})
-const program = { credentials: { fresh: () => key } }
-await show('The archive', program, 'GET')
-await show('The archive', program, 'POST', notes, 'Nothing new')
+const key = await program('Archive', ['Writer', 'Reader'], ['note:list'])
+const archive = { credentials: { fresh: () => key } }
+await show('The archive', archive, 'GET')
+await show('The archive', archive, 'POST', notes, 'Nothing new')
 // #endregion
