@@ -21,7 +21,7 @@ const dayMs = 86_400_000
 /**
  * Creates the personal tenant of a person who no longer belongs to any tenant; returns its id. Null, and nothing is created,
  * if that was done in the last 24 hours: a person who deletes it each time would fill the database. A link from a mail that
- * opened the account since makes another one possible, because a thief can have used up the first.
+ * opened the account since makes one more possible, once a day, because a thief can have used up the first.
  */
 export function createOwnTenantOnceADay(
   deps: CreateDeps,

@@ -10,6 +10,7 @@ import { makeEmailDevice } from '../otp/email-device-store.ts'
 // and erasures use an address only if it is proven: `isProven` in statements, `emailVerified` of the caller, and for erasures
 // `listProvenAddresses`. Times are in ms since 1970.
 
+const dayMs = 86_400_000
 const moment = (ms: number) => sql.timestamp(new Date(ms))
 
 const emailRow = z.object({ email: z.string() })
@@ -45,7 +46,7 @@ const proofRow = z.object({ is_first: z.boolean() })
 
 /**
  * Marks an address as proven by its mailbox alone, and replaces the password; `is_first` if it was not proven yet. The next
- * login can make the person a tenant, also if a thief used up the one of the day. Null if the person has another address by
+ * login can make the person a tenant, also if a thief used up the one of the day; that holds once a day. Null if the person has another address by
  * now or is inactive. As the system role.
  */
 export async function markProvenByMailbox(
@@ -54,6 +55,8 @@ export async function markProvenByMailbox(
 ): Promise<z.infer<typeof proofRow> | null> {
   const replaces =
     passwordHash === null ? sql.fragment`false` : sql.fragment`(before.is_first or not ${keepsPassword})`
+  // Otherwise a person could make as many tenants as they get mails.
+  const freesTenant = sql.fragment`coalesce(u.own_tenant_freed_at <= ${moment(at - dayMs)}, true)`
   lockOnCluster(tx, id)
   const proof = await tx.maybeOne(sql.type(proofRow)`
     with before as (
@@ -62,7 +65,8 @@ export async function markProvenByMailbox(
     update users u set email_verified_at = coalesce(u.email_verified_at, ${moment(at)}), version = u.version + 1,
       password_hash = case when ${replaces} then ${passwordHash} else u.password_hash end,
       password_set_at = case when ${replaces} then ${moment(at)}::timestamptz else u.password_set_at end,
-      own_tenant_made_at = null,
+      own_tenant_made_at = case when ${freesTenant} then null else u.own_tenant_made_at end,
+      own_tenant_freed_at = case when ${freesTenant} then ${moment(at)}::timestamptz else u.own_tenant_freed_at end,
       first_proof_at = case when before.is_first then ${moment(at)}::timestamptz else u.first_proof_at end
     from before where u.id = before.id returning before.is_first`)
   if (proof?.is_first) makeEmailDevice(tx, id, at)

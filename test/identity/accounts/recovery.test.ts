@@ -72,4 +72,15 @@ t.test('a login makes one tenant more after a link from a mail, and then none fo
   await deletes(again)
   const refused = await attemptLogin(service, { ...owner, password })
   t.match(refused, { status: 403, body: { code: 'no_active_membership', detail: /reset your password/i } })
+  const { email } = owner
+  await expect(200, post('password/reset', { email }))
+  const token = tokenIn(await service.mailTo(email, 'Reset'))
+  await expect(200, post('password/reset/confirm', { token, password }))
+  t.equal(
+    (await attemptLogin(service, { ...owner, password })).status,
+    403,
+    'a second link that day makes none',
+  )
+  service.advance(86_400_000)
+  t.equal((await attemptLogin(service, { ...owner, password })).status, 200)
 })
