@@ -56,6 +56,14 @@ const problem = z
       .array(z.looseObject({ code: z.string(), layer: z.string(), message: z.string() }))
       .optional()
       .meta({ description: 'The reasons, when a policy decided' }),
+    line: z.int().optional().meta({ description: 'For `parse_error`: where the body is not JSON' }),
+    column: z.int().optional(),
+    reason: z.literal('expired').optional().meta({
+      description: 'For `token_not_valid`: the token was valid until its time',
+    }),
+    meant: z.string().optional().meta({
+      description: 'For `not_found` below `/api/` where nothing has this address: the nearest one',
+    }),
     oldest: z.int().optional().meta({ description: 'For `gone`: the lowest `after` that the feed answers' }),
     approval_request: openRequestSchema.optional().meta({
       description: 'For `approval_required`: the request to wait for, and to name in `Approval-Request`',
@@ -164,7 +172,7 @@ export function errorAnswersOf(route: Route): Record<string, ZodOpenApiResponseO
   if (route.body) for (const status of [400, 413, 415]) statuses.add(status)
   if (route.query || isGated(route) || refusesUnknownParameters(route)) statuses.add(400)
   if (route.query || route.path.includes(':')) statuses.add(414)
-  if (route.versioned && route.method !== 'GET') statuses.add(412)
+  if (route.versioned && route.method !== 'GET') for (const status of [400, 412]) statuses.add(status)
   if (isRepeatable(route)) for (const status of [400, 409, 422]) statuses.add(status)
   if (route.path.includes(':')) statuses.add(404)
   if (route.action !== 'public') for (const status of [401, 403, 429]) statuses.add(status)

@@ -16,7 +16,7 @@ export type ActionSearch = { subject: { type: string; id: string; properties?: R
 
 export type PlanRequest = { subject?: { type: string; id: string; properties?: Record<string, unknown> }; action: { name: string; properties?: Record<string, unknown> }; resource: { type: string }; context?: Record<string, unknown> }
 
-export type Problem = { type: string; title: string; status: number; detail: string; code: string; instance: string; errors?: ({ field: string; code: string; detail: string; pointer?: string; line?: number; column?: number; meant?: string | null } & Record<string, unknown>)[]; known?: (string)[]; decision_id?: string; reasons?: ({ code: string; layer: string; message: string } & Record<string, unknown>)[]; oldest?: number; approval_request?: { id: string; status: "pending" | "approved"; url: string; expires_at: string } } & Record<string, unknown>
+export type Problem = { type: string; title: string; status: number; detail: string; code: string; instance: string; errors?: ({ field: string; code: string; detail: string; pointer?: string; line?: number; column?: number; meant?: string | null } & Record<string, unknown>)[]; known?: (string)[]; decision_id?: string; reasons?: ({ code: string; layer: string; message: string } & Record<string, unknown>)[]; line?: number; column?: number; reason?: "expired"; meant?: string; oldest?: number; approval_request?: { id: string; status: "pending" | "approved"; url: string; expires_at: string } } & Record<string, unknown>
 
 export type TokenPair = { access: string; refresh: string }
 

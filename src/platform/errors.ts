@@ -66,6 +66,14 @@ export const tokenNotValid = (
   message = 'The token is not valid: it is malformed, expired, or of another kind.',
 ) => unauthorized('token_not_valid', message, 'error="invalid_token"')
 
+/** 401 `token_not_valid` with the reason `expired`: `message` says how to get another one. */
+export function tokenExpired(message: string): ApiError {
+  const challenge = 'error="invalid_token", error_description="The token expired"'
+  const error = unauthorized('token_not_valid', message, challenge)
+  Object.assign(error.members, { reason: 'expired' })
+  return error
+}
+
 /** 401: an API key past its time. */
 export const keyExpired = () =>
   unauthorized('key_expired', 'This API key has expired. Create a new one.', 'error="invalid_token"')

@@ -30,7 +30,7 @@ function nearest(asked: string, known: Iterable<string>, mostOf: (name: string) 
 }
 
 /** How many letters have to be added, left out or replaced (Levenshtein); infinite if it is more than `most`. */
-function lettersBetween(a: string, b: string, most: number): number {
+export function lettersBetween(a: string, b: string, most: number): number {
   if (Math.abs(a.length - b.length) > most) return Number.POSITIVE_INFINITY
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (let i = 1; i <= a.length; i++) {

@@ -147,8 +147,8 @@ t.test('an allow that a module finds permits, and its shadow only records', { sk
 
 t.test('what is no module of a sandbox is refused with its place', { skip }, async (t) => {
   const owner = await tenantWith(ships)
-  const refused: [string, RegExp][] = [
-    [deny('data.policies.x'), /Line 4, column 2: A module reads no data/],
+  const refused: [module: string, detail: RegExp, line?: number, column?: number][] = [
+    [deny('data.policies.x'), /Line 4, column 2: A module reads no data/, 4, 2],
     [deny('some x in data; x'), /reads no data/],
     [deny('walk(input, [_, v]); v == 1'), /Name the attribute in full/],
     [deny('some key in ["a"]; input.resource[key] == 1'), /Name the attribute in full/],
@@ -163,8 +163,14 @@ t.test('what is no module of a sandbox is refused with its place', { skip }, asy
     [deny('opa.runtime().env.SECRET_KEYS == "x"'), /undefined function opa\.runtime/],
     [deny('some x in numbers.range(1, 1000000000); x == 5'), /undefined function numbers\.range/],
     [deny('regex.match(input.resource.flag, "x")'), /Write the pattern of regex\.match as a text/],
-    [deny('regex.match(`(?i)\\pL{300}`, input.resource.flag)'), /takes too long to match/],
-    [deny('input.resource.unknown == 1'), /has no attribute resource\.unknown/],
+    [deny('regex.match(`(?i)\\pL{300}`, input.resource.flag)'), /takes too long to match/, 4, 14],
+    [
+      deny('# input.resource.unknown\n\tinput.resource.unknown == 1'),
+      /has no attribute resource\.unknown/,
+      5,
+      2,
+    ],
+    [deny('object.get(input.resource, "a(b", 1) == 1'), /has no attribute resource\.a\(b/, 4, 29],
     ['package policy\n\nallow contains "x" if true\n', /one effect, here deny/],
     ['package policy\n\ndeny := false\n', /deny is a set/],
     ['package policy\n\n_x := 1\n', /has the rule "deny contains/],
@@ -179,11 +185,11 @@ t.test('what is no module of a sandbox is refused with its place', { skip }, asy
     ['}{', /unexpected/],
     ['', /empty module/],
   ]
-  for (const [module, detail] of refused) {
+  for (const [module, detail, line, column] of refused) {
     const { status, body } = await owner.post(policies, { ...base, name: 'x', module })
     const is = module.includes('\0') ? 400 : 422
     t.equal(status, is, `${detail}: ${body.detail}`)
-    if (is === 422) t.match(body, { errors: [{ pointer: '/module', line: 1, detail }] })
+    if (is === 422) t.match(body, { errors: [{ pointer: '/module', detail, ...(line && { line, column }) }] })
   }
   const gate = { ...base, effect: 'require_approval', name: 'x', module: tonnage }
   t.match(await owner.post(policies, gate), { status: 422, body: { errors: [{ pointer: '/effect' }] } })

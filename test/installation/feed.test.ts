@@ -192,5 +192,5 @@ t.test('a token expires, and an operator can revoke it', async (t) => {
   service.advance(Date.now() - service.now())
   t.match(await read('', short.token), { status: 200 })
   service.advance(86_400_000)
-  t.match(await read('', short.token), { status: 401 })
+  t.match(await read('', short.token), { status: 401, body: { reason: 'expired' } })
 })

@@ -147,8 +147,16 @@ t.test('a policy of a manifest can be a module of Rego', { skip }, async (t) => 
   }
   for (const [module, more, fault] of [
     [text(5).replace('weight', 'length'), {}, /resource\.length/],
-    ['package policy\n\ndeny contains x if true\n', {}, /Line 3, column .* unsafe/],
-    [undefined, {}, /A policy of the kind rego has a module/],
+    [
+      'package policy\n\ndeny contains x if true\n',
+      {},
+      /\n\d{2}:17 {2}\/policies\/weight\/module .*Line 3, column .* unsafe/,
+    ],
+    [
+      undefined,
+      {},
+      /\n27:15 {2}\/policies\/weight\/module {2}required {2}A policy of the kind rego has a module/,
+    ],
     [text(5), { kind: 'json' }, /Only a policy of the kind rego/],
     [text(5), { effect: 'require_approval' }, /A module can only allow or deny/],
   ] as const)
@@ -364,7 +372,7 @@ t.test('faults are told with line, column and pointer, and change nothing', asyn
     /6:\d+ {2}\/policies\/p\/subjects\/roles\/0 {2}unknown_role/,
   ])
     t.match(said, expected)
-  t.match(await apply(written('{')), { code: 1, said: /1:1 .*parse_error/ })
+  t.match(await apply(written('{')), { code: 1, said: /1:2 .*parse_error/ })
   t.match(await cli('manifest:apply', '--file', 'no-such.json'), { code: 2, said: /ENOENT/ })
   t.match((await cli('manifest:list')).out, /Every tenant is up to date/)
 })

@@ -7,6 +7,7 @@ import { policyInvalid } from '../../platform/http/policy-invalid.ts'
 import { type WorkFor, workBudget } from '../../platform/work-budget.ts'
 import { patternBudgetUs, patternFault } from '../../policy-engine/compile/pattern-cost.ts'
 import type { Fault } from '../../policy-engine/compile/policy-document.ts'
+import { positionAt } from '../../policy-engine/text-position.ts'
 import { compileModule } from '../../policy-toolchain/compile-module.ts'
 import { opaVersion, pathOf, resolveOpa } from '../../policy-toolchain/opa.ts'
 import type { FindingRule, ModuleFault } from '../../policy-toolchain/tenant-module.ts'
@@ -65,7 +66,7 @@ export async function compileModuleText(
   )
   if ('faults' in compiled) return { faults: compiled.faults.map(ofModule) }
   const { attributes, patterns } = compiled.reads
-  const faults = await patternFaults(patterns, author)
+  const faults = await patternFaults(patterns, text.module, author)
   if (faults.length > 0) return { faults }
   return { key: moduleKey(text), attributes, zipped: await compress(compiled.wasm, { level: 9 }) }
 }
@@ -74,6 +75,7 @@ const ofModule = ({ line, column, detail, code = 'rego' }: ModuleFault): Fault =
   pointer: '/module',
   code,
   detail: `Line ${line}, column ${column}: ${detail}`,
+  position: { line, column },
 })
 
 /** Where the compiler is, and whether the caller can be its operator. */
@@ -99,14 +101,19 @@ async function compilerOf({ OPA_PATH: path, production }: CompilerSettings): Pro
   }
 }
 
-async function patternFaults(patterns: readonly string[], author: WorkFor): Promise<Fault[]> {
+async function patternFaults(patterns: readonly string[], module: string, author: WorkFor): Promise<Fault[]> {
   const conditions = { any: patterns.map((value) => ({ operator: 'matches', value })) }
   const cost = await measurePatterns(conditions, author)
   return patterns.flatMap((pattern): Fault[] => {
     const costUs = cost(pattern)
     const why = patternFault(pattern) ?? (costUs === undefined && 'it is not valid RE2')
-    if (why) return [{ pointer: '/module', code: 'invalid', detail: `The pattern ${pattern}: ${why}.` }]
+    const at = { pointer: '/module', position: positionAt(module, placeOf(module, pattern)) }
+    if (why) return [{ ...at, code: 'invalid', detail: `The pattern ${pattern}: ${why}.` }]
     const detail = `The pattern ${pattern} takes too long to match.`
-    return (costUs ?? 0) > patternBudgetUs ? [{ pointer: '/module', code: 'too_costly', detail }] : []
+    return (costUs ?? 0) > patternBudgetUs ? [{ ...at, code: 'too_costly', detail }] : []
   })
 }
+
+/** Where a module has a pattern, written as a raw text or with escapes. */
+const placeOf = (module: string, pattern: string) =>
+  Math.max(module.indexOf(`\`${pattern}\``), module.indexOf(JSON.stringify(pattern)))

@@ -51,12 +51,10 @@ export async function compileModules(
   return { modules, faults }
 }
 
-/** The faults of a policy that is refused with 400 or 422. Throws any other error. */
+/** The faults of a policy that is refused with 400 or 422, with their positions in the manifest. Throws any other error. */
 export function policyFaults(error: unknown, pointer: string, text: string): ManifestFault[] {
   if (!(error instanceof ApiError) || error.status === 409 || error.status >= 500) throw error
-  return error.errors.map((fault) =>
-    'pointer' in fault
-      ? (fault as unknown as ManifestFault)
-      : faultAt(text, { ...fault, pointer: `${pointer}/${fault.field}` }),
+  return error.errors.map(({ field, pointer: own = `${pointer}/${field}`, code, detail }) =>
+    faultAt(text, { pointer: own, code, detail }),
   )
 }

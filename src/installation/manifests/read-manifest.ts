@@ -1,9 +1,11 @@
 import type { z } from 'zod'
 import type { ReceiverRules } from '../../events/webhooks/public-address.ts'
 import { valueAt } from '../../platform/http/field-errors.ts'
+import { jsonFault } from '../../platform/http/json-fault.ts'
 import { knownIn } from '../../platform/http/known-members.ts'
 import { locate, pointerTo } from '../../platform/http/locate.ts'
 import { unknownMember, unknownMembers } from '../../platform/http/unknown-members.ts'
+import { positionAt } from '../../policy-engine/text-position.ts'
 import { type Manifest, manifestSchema } from './manifest-schema.ts'
 
 /** A fault in a manifest; `pointer` is a JSON Pointer (RFC 6901). Lines and columns count from 1. */
@@ -37,14 +39,14 @@ const unstorable = /(?<!\\)(\\\\)*\\u(0000|d[89a-f])/
 
 /** Parses the text of a manifest. Throws {@link ManifestInvalid}. What needs other manifests is checked later. */
 export function readManifest(text: string, receivers: ReceiverRules): Manifest {
-  const refuse = (code: string, detail: string) =>
-    new ManifestInvalid([{ pointer: '', line: 1, column: 1, code, detail }])
+  const refuse = (code: string, detail: string, offset = 0) =>
+    new ManifestInvalid([{ pointer: '', ...positionAt(text, offset), code, detail }])
   if (Buffer.byteLength(text) > maxBytes) throw refuse('too_large', 'A manifest has 1 MiB at most.')
   let value: unknown
   try {
     value = JSON.parse(text)
-  } catch (error) {
-    throw refuse('parse_error', `The file is not JSON: ${(error as Error).message}.`)
+  } catch {
+    throw refuse('parse_error', 'The file is not valid JSON here.', jsonFault(text) ?? 0)
   }
   if (unstorable.test(JSON.stringify(value)))
     throw refuse('parse_error', 'Text must not contain NUL or lone surrogates.')

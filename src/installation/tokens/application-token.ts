@@ -4,7 +4,7 @@ import { applicationUses } from '../../identity/rate-limits/limits.ts'
 import { hashOneTimeToken, makeOneTimeToken } from '../../platform/crypto/one-time-token.ts'
 import { readAsSystem } from '../../platform/db/read.ts'
 import { asSystem, type Databases, type Tx } from '../../platform/db/transaction.ts'
-import { notFound, tokenNotValid } from '../../platform/errors.ts'
+import { notFound, tokenExpired, tokenNotValid } from '../../platform/errors.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { isUuid } from '../../platform/uuid.ts'
 import { createLruCache } from '../../policy-engine/lru-cache.ts'
@@ -85,7 +85,8 @@ export function applicationAuthenticator({ db, clock, limiters }: Pick<Deps, 'db
     const row = await readAsSystem(db, why, (read) => findToken(read, id))
     if (!row || !timingSafeEqual(row.token_hash, hash) || row.revoked_at !== null || row.expires_at <= at) {
       known.delete(name)
-      throw notAnApplication()
+      const isPast = row && timingSafeEqual(row.token_hash, hash) && row.revoked_at === null
+      throw isPast ? tokenExpired(expired) : notAnApplication()
     }
     known.set(name, true, 1)
     await limiters.giveBack(uses)
@@ -94,6 +95,8 @@ export function applicationAuthenticator({ db, clock, limiters }: Pick<Deps, 'db
     return { id, eventTypes: row.event_types, tenantIds: row.tenant_ids }
   }
 }
+
+const expired = 'The token of the application has expired. npm run cli -- app:token issues another one.'
 
 const notAnApplication = () =>
   tokenNotValid('This needs the token of an application. npm run cli -- app:token issues one.')

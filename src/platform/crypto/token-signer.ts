@@ -1,10 +1,16 @@
 import { hash } from 'node:crypto'
 import { CompactSign, type CryptoKey, decodeJwt, errors, type JSONWebKeySet, type JWK, jwtVerify } from 'jose'
 import type { ZodType } from 'zod'
-import { tokenNotValid } from '../errors.ts'
+import { tokenExpired, tokenNotValid } from '../errors.ts'
 import { type ClaimsOf, claimsSchema, type TokenKind } from './token-claims.ts'
 
 const headerType: Record<TokenKind, string> = { access: 'at+jwt', refresh: 'rt+jwt', otp_pending: 'otp+jwt' }
+
+const whenExpired: Record<TokenKind, string> = {
+  access: 'The access token has expired. Refresh it, or log in again.',
+  refresh: 'The refresh token has expired. Log in again.',
+  otp_pending: 'The temporary token has expired. Log in again.',
+}
 
 /** A signing key, with its public part for verifiers. */
 export interface SigningKey {
@@ -27,7 +33,7 @@ export interface KeyRing {
 
 export interface TokenSigner {
   sign<Kind extends TokenKind>(kind: Kind, claims: ClaimsOf<Kind>): Promise<string>
-  /** Gives the claims of a token of exactly this kind; throws 401 `token_not_valid` for any other. `now` is in ms. */
+  /** Gives the claims of a token of exactly this kind; throws 401 `token_not_valid` for any other, with `reason` for an expired one. `now` is in ms. */
   verify<Kind extends TokenKind>(kind: Kind, token: string, now: number): Promise<ClaimsOf<Kind>>
   jwks(): JSONWebKeySet
   /** The issuer and the audience of access tokens, which applications check. */
@@ -137,8 +143,9 @@ export function createTokenSigner(
         })
         if (kind === 'access') remember(digest, found)
         return found.claims
-      } catch {
-        throw tokenNotValid()
+      } catch (error) {
+        // Thrown for a token with a valid signature, of this kind, issuer and audience.
+        throw error instanceof errors.JWTExpired ? tokenExpired(whenExpired[kind]) : tokenNotValid()
       }
     },
     jwks: () => ({ keys: ring().keys.map((key) => key.publicJwk) }),

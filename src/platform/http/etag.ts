@@ -1,5 +1,5 @@
 import type { Versions } from '../db/version.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError, invalidField } from '../errors.ts'
 
 // An entity tag is the version of the row that the request would change. The database increments it (0006-lists.sql),
 // so two states of a row never share a version, and `If-Match` can be a condition of the statement that changes the
@@ -34,12 +34,13 @@ const list = /^\s*((W\/)?"[^"]*"\s*(,\s*(?=W?\/?")|$))+$/
 
 /**
  * The versions that an `If-Match` names (RFC 9110 §13.1.1); null when the header is missing or `*`. Weak tags, and tags
- * that are not ours, match nothing.
+ * that are not ours, match nothing. Throws 400 for what is no tag.
  */
 export function readIfMatch(header: string): Versions {
   const text = header.trim()
   if (text === '' || text === '*') return null
-  if (!list.test(text)) return []
+  if (!list.test(text))
+    throw invalidField('If-Match', 'Send the ETag as you read it, with its quotes: If-Match: "5".')
   return [...text.matchAll(/(?<!W\/)"([1-9]\d{0,14})"/g)].map(([, version]) => Number(version))
 }
 

@@ -1,8 +1,5 @@
-/** A position in a text. Both count from 1; columns count UTF-16 code units. */
-interface TextPosition {
-  line: number
-  column: number
-}
+import { positionAt, type TextPosition } from '../../policy-engine/text-position.ts'
+import { skipBlank } from './json-fault.ts'
 
 /**
  * The start of the value of a JSON Pointer (RFC 6901) in a JSON text. If the value is missing, the start of the nearest
@@ -13,8 +10,7 @@ export function locate(text: string, pointer: string): TextPosition {
     .split('/')
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-  const before = text.slice(0, startOf(text, path)).split('\n')
-  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
+  return positionAt(text, startOf(text, path))
 }
 
 function startOf(text: string, path: readonly string[]): number {
@@ -42,12 +38,6 @@ function memberStart(text: string, at: number, key: string): number | null {
     if (text[i] === ',') i = skipBlank(text, i + 1)
   }
   return found
-}
-
-function skipBlank(text: string, from: number): number {
-  let i = from
-  while (i < text.length && ' \t\n\r'.includes(text[i]!)) i++
-  return i
 }
 
 /** The end of the value that starts at `at`. */

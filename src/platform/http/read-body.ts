@@ -1,7 +1,9 @@
 import type { Context } from 'koa'
 import { koaBody } from 'koa-body'
+import { positionAt } from '../../policy-engine/text-position.ts'
 import { ApiError } from '../errors.ts'
 import { createLoopTurns } from '../loop-turns.ts'
+import { jsonFault, skipBlank } from './json-fault.ts'
 
 /** The longest body of a caller without a token, and of a sign-in. */
 export const smallBody = 16 * 1024
@@ -10,7 +12,14 @@ const maxDepth = 32
 const maxValues = 20_000
 const tooLarge = (limit: number, what = 'bytes') =>
   new ApiError(413, 'payload_too_large', `The body can have ${limit} ${what} at most.`)
-const parseError = (detail: string) => new ApiError(400, 'parse_error', detail)
+
+/** 400. With the text, it also says where in it. */
+function parseError(detail: string, text?: string, offset = 0): ApiError {
+  if (text === undefined) return new ApiError(400, 'parse_error', detail)
+  const { line, column } = positionAt(text, offset)
+  const sentence = `${detail} See line ${line}, column ${column}.`
+  return new ApiError(400, 'parse_error', sentence, { members: { line, column } })
+}
 
 /** Makes a reader of JSON bodies of at most `limit` bytes. An empty body is `{}`. */
 export function bodyReader(limit: number): (ctx: Context) => Promise<unknown> {
@@ -91,20 +100,23 @@ export const parseText = (text: string): unknown => parsedBy(parsing(text))
 function* parsing(body: Buffer | string): Generator<void, unknown, void> {
   const text = typeof body === 'string' ? body : decoded(body)
   if (text.trim() === '') return {}
-  const { depth, values } = extentOf(text)
-  if (depth > maxDepth) throw parseError(`The body can be nested ${maxDepth} levels deep at most.`)
+  const { tooDeepAt, values } = extentOf(text)
+  if (tooDeepAt !== null)
+    throw parseError(`The body can be nested ${maxDepth} levels deep at most.`, text, tooDeepAt)
   if (values > maxValues) throw tooLarge(maxValues, 'values')
   yield
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
-    throw parseError('The body is not valid JSON.')
+    yield
+    throw parseError('The body is not valid JSON.', text, jsonFault(text) ?? 0)
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw parseError('The body must be a JSON object.')
+    throw parseError('The body must be a JSON object.', text, skipBlank(text, 0))
   yield
-  if (hasIllFormedEscape(text)) throw parseError('Text must not contain NUL or lone surrogates.')
+  const illFormed = illFormedEscape(text)
+  if (illFormed !== null) throw parseError('Text must not contain NUL or lone surrogates.', text, illFormed)
   return value
 }
 
@@ -112,14 +124,25 @@ function decoded(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw parseError('The body is not valid UTF-8.')
+    const start = validStart(bytes)
+    throw parseError('The body is not valid UTF-8.', start, start.length)
   }
 }
 
-/** The depth of brackets and the number of values, by commas and brackets outside strings: counted before parsing. */
-function extentOf(text: string): { depth: number; values: number } {
+/** The text before the first bytes that are not UTF-8. */
+function validStart(bytes: Buffer): string {
+  const replaced = Buffer.from(bytes.toString())
+  const at = bytes.findIndex((byte, index) => byte !== replaced[index])
+  return bytes.subarray(0, at).toString()
+}
+
+/**
+ * Where brackets are nested too deeply (null: nowhere), and the number of values, by commas and brackets outside strings:
+ * counted before parsing.
+ */
+function extentOf(text: string): { tooDeepAt: number | null; values: number } {
   let open = 0
-  let depth = 0
+  let tooDeepAt: number | null = null
   let values = 1
   let inString = false
   for (let i = 0; i < text.length; i++) {
@@ -131,28 +154,28 @@ function extentOf(text: string): { depth: number; values: number } {
     else if (c === 0x2c) values++
     else if (c === 0x7b || c === 0x5b) {
       values++
-      depth = Math.max(depth, ++open)
+      if (++open > maxDepth) tooDeepAt ??= i
     } else if (c === 0x7d || c === 0x5d) open--
   }
-  return { depth, values }
+  return { tooDeepAt, values }
 }
 
 /**
- * Whether a text of valid JSON has NUL or a lone surrogate: Postgres cannot store NUL, and the policy engine aborts on lone
- * surrogates. Only escapes can name them: raw, UTF-8 has no surrogates and JSON no NUL.
+ * Where a text of valid JSON has NUL or a lone surrogate (null: nowhere): Postgres cannot store NUL, and the policy engine
+ * aborts on lone surrogates. Only escapes can name them: raw, UTF-8 has no surrogates and JSON no NUL.
  */
-function hasIllFormedEscape(text: string): boolean {
+function illFormedEscape(text: string): number | null {
   for (let at = text.indexOf('\\'), end = 0; at !== -1; at = text.indexOf('\\', end)) {
     end = at + 2
     if (text[at + 1] !== 'u') continue
     const unit = escapedAt(text, at)
-    if (unit === 0) return true
+    if (unit === 0) return at
     if (unit < 0xd800 || unit > 0xdfff) continue
     const isPair = unit < 0xdc00 && text.startsWith('\\u', at + 6) && escapedAt(text, at + 6) >> 10 === 0x37
-    if (!isPair) return true
+    if (!isPair) return at
     end = at + 12
   }
-  return false
+  return null
 }
 
 /** The code unit of an escape such as `\u0041`. */

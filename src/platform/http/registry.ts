@@ -2,6 +2,7 @@ import { Router } from '@koa/router'
 import type { Context, Middleware } from 'koa'
 import { actions } from '../../policy-engine/catalogue/actions.ts'
 import { ApiError, notFound } from '../errors.ts'
+import { pathFinder } from './nearest-path.ts'
 import type { Method, Route } from './route.ts'
 
 /** The routes that need no token. Every other route must have an action. */
@@ -70,27 +71,43 @@ export function dispatch(served: readonly Served[]): Middleware {
     router.register(path, [method], handle as never)
     routers.set(key, router)
   }
-  const serving = new Map([...routers].map(([key, router]) => [key, serveOrRefuse(router)]))
+  const unknown = unknownPath(served.map(({ path }) => path))
+  const serving = new Map([...routers].map(([key, router]) => [key, serveOrRefuse(router, unknown)]))
   return async (ctx, next) => {
     const serve = serving.get(beginningOf(ctx.path))
-    if (!serve) throw notFound()
+    if (!serve) throw unknown(ctx.path)
     await serve(ctx, next)
+  }
+}
+
+const ofApi = /^\/api\//i
+
+/** Makes the 404 for an address that nothing serves, below `/api/` in other words than for an object that does not exist. */
+function unknownPath(paths: readonly string[]): (path: string) => ApiError {
+  const nearest = pathFinder(paths.filter((path) => ofApi.test(path)))
+  return (path) => {
+    if (!ofApi.test(path)) return notFound()
+    const shown = path.length > 200 ? `${path.slice(0, 200)}…` : path
+    const meant = nearest(path)
+    const hint = meant === null ? 'All addresses: GET /openapi.json.' : `The nearest is ${meant}.`
+    const members = meant === null ? {} : { meant }
+    return new ApiError(404, 'not_found', `This API has no address ${shown}. ${hint}`, { members })
   }
 }
 
 /** The first three segments of a path. Routers ignore case, and a slash at the end. */
 const beginningOf = (path: string): string => path.toLowerCase().split('/', 4).filter(Boolean).join('/')
 
-function serveOrRefuse(router: Router): Middleware {
+function serveOrRefuse(router: Router, unknown: (path: string) => ApiError): Middleware {
   const serve = router.routes() as unknown as Middleware
-  return (ctx) => serve(ctx, async () => refuse(router, ctx))
+  return (ctx) => serve(ctx, async () => refuse(router, ctx, unknown))
 }
 
-function refuse(router: Router, ctx: Context): void {
+function refuse(router: Router, ctx: Context, unknown: (path: string) => ApiError): void {
   const allowed = new Set(
     router.stack.filter((layer) => layer.match(ctx.path)).flatMap((layer) => layer.methods),
   )
-  if (allowed.size === 0) throw notFound()
+  if (allowed.size === 0) throw unknown(ctx.path)
   const allow = [...allowed, 'OPTIONS'].join(', ')
   if (ctx.method !== 'OPTIONS')
     throw new ApiError(405, 'method_not_allowed', `This address answers ${allow}.`, {

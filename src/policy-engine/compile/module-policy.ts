@@ -1,3 +1,4 @@
+import { positionAt } from '../text-position.ts'
 import { type CheckedCondition, isEmptyCondition } from './check-condition.ts'
 import { type CompiledPolicy, moduleFinding } from './compiled-policy.ts'
 import type { AttributeCatalogue } from './conditions.ts'
@@ -12,12 +13,15 @@ export interface ModuleReads {
 // Of the 2 ms that the policies of one question can take: at most eight modules.
 const moduleCostUs = 250
 
+// A refusal names as many faults.
+const maxNamed = 50
+
 /**
  * The condition of a policy with a module: that the module found something. Its faults: conditions beside the module, an
  * effect that modules do not have, attributes that the tenant has not defined.
  */
 export function checkModule(
-  { effect, conditions }: PolicySource,
+  { effect, conditions, module: text = '' }: PolicySource,
   module: ModuleReads | undefined,
   catalogue: AttributeCatalogue,
 ): { condition: CheckedCondition; faults: Fault[] } {
@@ -31,15 +35,26 @@ export function checkModule(
       code: 'invalid',
       detail: 'A policy of the kind rego has a module in place of conditions.',
     })
-  for (const name of Object.keys(module.attributes))
-    if (!catalogue.has(name))
-      faults.push({
-        pointer: '/module',
-        code: 'unknown_attribute',
-        detail: `The module reads input.${name}, and the tenant has no attribute ${name}. Define it first.`,
-      })
+  const code = text.replaceAll(/#.*/g, (comment) => ' '.repeat(comment.length))
+  const unknown = Object.keys(module.attributes).filter((name) => !catalogue.has(name))
+  for (const name of unknown.slice(0, maxNamed))
+    faults.push({
+      pointer: '/module',
+      code: 'unknown_attribute',
+      detail: `The module reads input.${name}, and the tenant has no attribute ${name}. Define it first.`,
+      position: positionAt(text, placeOf(code, name)),
+    })
   const leaf = { k: moduleFinding(module.key), o: 'eq', v: true, w: true } as const
   return { condition: { leaf, costUs: moduleCostUs } as CheckedCondition, faults }
+}
+
+/** Where a module without its comments reads an attribute: `input.resource.key`, or `object.get(input.resource, "key", …)`. */
+function placeOf(code: string, name: string): number {
+  const key = JSON.stringify(name.slice(name.indexOf('.') + 1))
+  for (const form of [`input.${name}`, key])
+    for (let at = code.indexOf(form); at >= 0; at = code.indexOf(form, at + 1))
+      if (!/\w/.test(code[at + form.length] ?? '')) return at
+  return 0
 }
 
 /** A compiled policy with the module that it uses and the attributes that the module reads. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { TextPosition } from '../text-position.ts'
 import type { Condition } from './conditions.ts'
 
 /** What a policy does if it applies. */
@@ -68,8 +69,8 @@ export interface Fault {
   pointer: string
   code: FaultCode
   detail: string
-  /** of a fault in a module: its position there; both begin at 1 */
-  position?: { line: number; column: number }
+  /** of a fault in a module: its position there */
+  position?: TextPosition
   /** of an unknown member: the one that was probably meant */
   meant?: string | null
 }

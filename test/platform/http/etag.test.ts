@@ -11,20 +11,9 @@ t.test('If-Match is read as RFC 9110 defines it', async (t) => {
     [1, 23],
     [1, 2, 3],
   ])
-  for (const none of [
-    'W/"17"',
-    '17',
-    '"017"',
-    '"x"',
-    '""',
-    '"1',
-    '*, "1"',
-    '"1" "2"',
-    '"1",,x',
-    '"1e3"',
-    '"-1"',
-  ])
-    t.same(readIfMatch(none), [], none)
+  for (const none of ['W/"17"', '"017"', '"x"', '""', '"1e3"', '"-1"']) t.same(readIfMatch(none), [], none)
+  for (const malformed of ['17', '"1', '*, "1"', '"1" "2"', '"1",,x'])
+    t.throws(() => readIfMatch(malformed), { status: 400, errors: [{ field: 'If-Match' }] }, malformed)
   t.same(readIfMatch('W/"1", "2"'), [2], 'a weak tag matches nothing')
 })
 
@@ -53,7 +42,7 @@ t.test('a profile', async (t) => {
     const stale = await change('Eve', tag)
     t.match(stale, { status: 412, body: { code: 'precondition_failed' } })
     t.match((await ada.get(me)).body, { first_name: 'Ada' })
-    for (const other of [`W/${await tagOf()}`, '"nonsense"', 'nonsense', '""'])
+    for (const other of [`W/${await tagOf()}`, '"nonsense"', '""'])
       t.equal((await change('Eve', other)).status, 412, other)
     t.equal((await change('Grace', `"0", ${await tagOf()}`)).status, 200, 'one of several')
     t.equal((await change('Ada', '*')).status, 200)
