@@ -29,8 +29,21 @@ interface Change {
 
 const maxTries = 5
 
-// Those that were overtaken try again one after the other, so that they do not overtake one another.
-const nextTry = createKeyedSemaphore({ maxConcurrent: 1, maxWaiting: 1_000, maxWaitMs: 20_000 })
+// Changes that were overtaken try again one after the other, so that they do not overtake one another. Later changes of
+// the tenant wait behind them, so that none is overtaken for ever.
+const oneByOne = createKeyedSemaphore({ maxConcurrent: 1, maxWaiting: 1_000, maxWaitMs: 20_000 })
+const overtakenIn = new Map<string, number>()
+
+async function behindOvertaken<T>(tenantId: string, work: () => Promise<T>): Promise<T> {
+  overtakenIn.set(tenantId, (overtakenIn.get(tenantId) ?? 0) + 1)
+  try {
+    return await oneByOne(tenantId, work)
+  } finally {
+    const left = overtakenIn.get(tenantId)! - 1
+    if (left > 0) overtakenIn.set(tenantId, left)
+    else overtakenIn.delete(tenantId)
+  }
+}
 
 /**
  * Loads, decides and changes in one transaction, which also consumes the approval that permits the change. A route with
@@ -60,6 +73,7 @@ async function decideAndChange(deps: PathDeps, request: RequestContext, change: 
  */
 async function decideThenChange(deps: PathDeps, request: RequestContext, asked: Change): Promise<unknown> {
   const { route, repeatable } = asked
+  const { tenantId } = request.caller
   let change = asked
   const decideNow = async () => {
     const decided = await inTenant(deps.db, request.caller, (tx) => loadAndDecide(tx, deps, request, change))
@@ -97,7 +111,8 @@ async function decideThenChange(deps: PathDeps, request: RequestContext, asked: 
     return route.around ? route.around(act, { input: change.input, loaded, prepared }) : act()
   }
   for (let tries = 0; tries < maxTries; tries++) {
-    const answer = await (tries === 0 ? once() : nextTry(request.caller.tenantId, once))
+    const isFree = tries === 0 && !overtakenIn.has(tenantId)
+    const answer = await (isFree ? once() : behindOvertaken(tenantId, once))
     if (answer !== overtaken) return answer
   }
   throw unavailable('overloaded', 'Other requests are changing the same object. Try again.', 1)
