@@ -4,6 +4,7 @@ import { approvalRoutes } from './authorization/approvals/routes.ts'
 import { attributeRoutes } from './authorization/attributes/routes.ts'
 import { decisionRoutes } from './authorization/decisions/routes.ts'
 import { evaluationRoutes } from './authorization/evaluation/routes.ts'
+import { permissionRoutes } from './authorization/permissions/routes.ts'
 import { planRoutes } from './authorization/plan/routes.ts'
 import { policyRoutes } from './authorization/policies/routes.ts'
 import { resourceRoutes } from './authorization/resources/routes.ts'
@@ -63,6 +64,7 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...userRoutes(deps),
   ...tenantRoutes(deps),
   ...memberRoutes(deps),
+  ...permissionRoutes(deps),
   ...impersonationRoutes(deps),
   ...serviceAccountRoutes(deps),
   ...roleRoutes(deps),

@@ -44,6 +44,8 @@ export type ServiceAccountProfile = { id: string; type: "service_account"; name:
 
 export type Tenant = { id: string; name: string; slug: string; status: "active" | "suspended" | "archived"; is_active: boolean; settings: { require_mfa: boolean; time_zone: string; allowed_email_domains: (string)[] } & Record<string, unknown>; created_at: string; updated_at: string; suspended_at: string | null; archived_at: string | null; member_count: number; my_roles: (string)[] }
 
+export type MemberPermissions = { permissions: ({ permission: string; permitted: "always" | "sometimes" | "never"; approval: "always" | "sometimes" | "never"; reasons: ({ code: string; layer: string; message: string; policy_id?: string; rule?: string })[]; matched: ({ policy_id: string; version: number; name: string; effect: "allow" | "deny" | "require_approval" })[]; depends_on: (string)[] })[]; complete: boolean }
+
 export type Impersonation = { access: string; expires_in: number }
 
 export type ServiceAccount = { id: string; name: string; description: string; roles: (string)[]; department_id: string | null; attributes: Record<string, unknown>; status: "active" | "disabled"; membership_id: string; created_by: string | null; created_at: string; last_used_at: string | null }
@@ -245,6 +247,7 @@ export interface Operations {
   'DELETE /tenants/{id}/members/{mid}/': { query: {  }; body: undefined; answer: undefined; stored: true }
   'DELETE /tenants/{id}/members/{mid}/sessions/': { query: {  }; body: undefined; answer: undefined; stored: true }
   'POST /tenants/leave/': { query: {  }; body: { token: string }; answer: { message: "You have left the tenant" } }
+  'GET /permissions/': { query: { member_id?: string }; body: undefined; answer: MemberPermissions }
   'POST /tenants/{id}/members/{mid}/impersonate/': { query: {  }; body: { reason: string }; answer: Impersonation }
   'GET /service-accounts/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at" | "name" | "-name"; status?: "active" | "disabled"; created_at__gte?: string; created_at__lte?: string; search?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (ServiceAccount)[]; count: number | null } }
   'POST /service-accounts/': { query: {  }; body: { name: string; description?: string; roles?: (string)[]; role?: string; department_id?: string | null; manager_id?: string | null; attributes?: Record<string, unknown> }; answer: ServiceAccount; stored: true }

@@ -38,7 +38,7 @@ t.test('a question about another person is no act of theirs', async (t) => {
   t.equal(await find(id, '&kind=preview'), undefined)
   t.match((await owner.get(`${decisions}${id}/`)).body, { kind: 'question' })
   const { body } = await owner.get(`${decisions}${id}/explain/`)
-  t.match(body.explanation[0], new RegExp(`^It was asked whether ${member.email} is permitted tenant:delete`))
+  t.match(body.explanation[0], new RegExp(`^It was asked whether ${member.email} may do tenant:delete`))
   t.notOk(
     (await listed('', member)).some((row) => row.id === id),
     'nor does their own list have it',
@@ -50,7 +50,7 @@ t.test('what a person asks about themselves at this service is a preview', async
   t.equal(await find(id), undefined)
   t.match(await find(id, '&kind=preview'), { kind: 'preview' })
   const { body } = await member.get(`${decisions}${id}/explain/`)
-  t.match(body.explanation[0], /asked whether they are permitted tenant:delete/)
+  t.match(body.explanation[0], /asked whether they may do tenant:delete/)
 })
 
 t.test('what an application asks before it acts is a request', async (t) => {

@@ -440,8 +440,15 @@ t.test(
     await row.getByRole('button', { name: /Actions for/ }).click()
     await page.getByRole('menuitem', { name: 'See permissions' }).click()
     await page.getByText('by auditor').first().waitFor()
+    await page.getByText('Not: update, suspend, activate, archive, delete').waitFor()
     await assertSound(t, page, 'permissions of a member')
     await page.keyboard.press('Escape')
+    const log = await owner.get(`/api/v1/decisions/?kind=all&subject_id=${member.id}`)
+    t.equal(
+      log.body.results.filter(({ effect }: { effect: string }) => effect === 'deny').length,
+      0,
+      'the member was refused nothing',
+    )
 
     await row.getByRole('button', { name: /Actions for/ }).click()
     await page.getByRole('menuitem', { name: 'Remove' }).click()
@@ -609,6 +616,13 @@ t.test(
     t.strictSame(faults, [])
   },
 )
+
+t.test('a passkey at another address than its own says where it works', { skip }, async (t) => {
+  const { page } = await openPage(t)
+  await go(page, '/', originOf(service).replace('localhost', '127.0.0.1'))
+  await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+  await page.getByText('Passkeys work at localhost, and this page is at 127.0.0.1.').waitFor()
+})
 
 t.test('a person adds a passkey, and signs in with it without a password', { skip }, async (t) => {
   const person = await service.signUp()

@@ -115,8 +115,8 @@ function summaryOf({
 
 const asked = {
   request: (who: string) => `${who} asked for`,
-  question: (who: string) => `It was asked whether ${who} is permitted`,
-  preview: (who: string) => `${who} asked whether they are permitted`,
+  question: (who: string) => `It was asked whether ${who} may do`,
+  preview: (who: string) => `${who} asked whether they may do`,
 }
 
 const outcomes = { allow: 'allowed', deny: 'denied', require_approval: 'an approval is needed' }

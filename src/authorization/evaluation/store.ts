@@ -1,3 +1,4 @@
+import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
 import { isProven } from '../../platform/db/proven-address.ts'
 import type { Read } from '../../platform/db/read.ts'
@@ -63,15 +64,37 @@ export async function findSubjects(
   ]
   const people = keysOf('user')
   const accounts = keysOf('service_account').filter(isUuid)
+  return listSubjects(
+    read,
+    tenantId,
+    sql.fragment`
+      (m.user_id = any(${sql.array(people.filter(isUuid), 'uuid')})
+       or (m.email = any(${sql.array(people, 'text')}) and ${isProven})
+       or (m.id = any(${sql.array(accounts, 'uuid')}) and m.kind = 'service_account'))`,
+  )
+}
+
+/** A member of the tenant by the id of the membership, or null. */
+export async function findMemberAsSubject(
+  read: Read,
+  tenantId: string,
+  id: string,
+): Promise<KnownSubject | null> {
+  const [subject = null] = await listSubjects(read, tenantId, sql.fragment`m.id = ${id}::uuid`)
+  return subject
+}
+
+async function listSubjects(
+  read: Read,
+  tenantId: string,
+  condition: FragmentSqlToken,
+): Promise<KnownSubject[]> {
   const rows = await read.any(sql.type(memberRow)`
     select ${subjectColumns(tenantId)}
     from memberships m left join users u on u.id = m.user_id
     left join membership_roles mr on mr.tenant_id = ${tenantId} and mr.membership_id = m.id
     left join roles r on r.tenant_id = ${tenantId} and r.id = mr.role_id
-    where m.tenant_id = ${tenantId}
-      and (m.user_id = any(${sql.array(people.filter(isUuid), 'uuid')})
-           or (m.email = any(${sql.array(people, 'text')}) and ${isProven})
-           or (m.id = any(${sql.array(accounts, 'uuid')}) and m.kind = 'service_account'))
+    where m.tenant_id = ${tenantId} and ${condition}
     group by m.tenant_id, m.id, m.user_id, u.id`)
   return rows.map(known)
 }

@@ -30,7 +30,7 @@ export const texts = {
     why: 'Why',
     facts: 'Question',
     who: 'Who',
-    what: 'Asked for',
+    what: 'Action',
     object: 'On',
     at: 'Time',
     id: 'Decision',

@@ -1,26 +1,23 @@
 import { useQuery } from '@tanstack/react-query'
-import type { EvaluationAnswer, Member, Role } from '../../../client/api-types.ts'
+import type { ReactNode } from 'react'
+import type { Member, MemberPermissions, Role } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { asProblem } from '../api/problem.ts'
 import { Badge } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
+import { Icon } from '../parts/icon.tsx'
 import { Failed, Ghosts } from '../parts/notice.tsx'
-import { permissionGroups } from '../roles/permission-matrix.tsx'
-import { useMay } from '../session/session.ts'
+import { isOfService } from '../roles/permission-matrix.tsx'
 import { nameOfMember } from './name-of-member.ts'
 import { texts } from './texts.ts'
 
 const { permissions: words } = texts
+type Permission = MemberPermissions['permissions'][number]
 
-/** A permission, the roles of the member that give it, and what the policies make of it. */
-interface Outcome {
-  name: string
-  from: string[]
-  answer: EvaluationAnswer['context'] | null
-}
-
-const gives = (role: Role, permission: string) =>
-  role.permissions.some((held) => held === permission || held === `${permission.split(':')[0]}:*`)
+/** Owners and admins hold every permission of applications. */
+const gives = ({ permissions, is_system, name }: Role, permission: string) =>
+  permissions.some((held) => held === permission || held === `${permission.split(':')[0]}:*`) ||
+  (is_system && !isOfService(permission) && (name === 'owner' || name === 'admin'))
 
 /** What a member may do in the end, and why: roles give, policies take and add. */
 export function PermissionsDialog({
@@ -32,19 +29,11 @@ export function PermissionsDialog({
   roles: readonly Role[]
   onClose: () => void
 }) {
-  const mayAsk = useMay()('access:evaluate')
-  const held = roles.filter(({ name }) => member.roles.includes(name))
-  const names = allPermissions(held)
   const query = useQuery({
     queryKey: ['members', 'permissions', member.id, member.updated_at],
-    queryFn: () => evaluate(member, names),
-    enabled: mayAsk && member.status === 'active',
+    queryFn: ({ signal }) => call('GET /permissions/', { query: { member_id: member.id }, signal }),
   })
-  const outcomes = names.map((name, n) => ({
-    name,
-    from: held.filter((role) => gives(role, name)).map((role) => role.name),
-    answer: query.data?.[n] ?? null,
-  }))
+  const held = roles.filter(({ name }) => member.roles.includes(name))
   return (
     <Dialog
       open
@@ -55,85 +44,117 @@ export function PermissionsDialog({
     >
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to reach it */}
       <div className="dialog-body" tabIndex={0}>
-        {query.isLoading && <Ghosts rows={5} />}
-        {query.isError && <Failed problem={asProblem(query.error)} retry={() => void query.refetch()} />}
-        {!query.isLoading && <Groups outcomes={outcomes.filter(isWorthShowing)} />}
+        {query.isError ? (
+          <Failed problem={asProblem(query.error)} retry={() => void query.refetch()} />
+        ) : query.data ? (
+          <Kinds permissions={query.data} held={held} />
+        ) : (
+          <Ghosts rows={5} />
+        )}
       </div>
     </Dialog>
   )
 }
 
-const isWorthShowing = ({ from, answer }: Outcome) => from.length > 0 || (answer && answer.effect !== 'deny')
+const kindOf = ({ permission }: Permission) => permission.split(':')[0]!
 
-/** The service's own permissions, and those that the roles name for applications. */
-function allPermissions(held: readonly Role[]): string[] {
-  const own = permissionGroups.flatMap(([, names]) => names)
-  const named = held.flatMap(({ permissions }) => permissions).filter((name) => !name.endsWith('*'))
-  return [...new Set([...own, ...named])].sort()
-}
+const looks = {
+  always: { tone: 'good', icon: 'check' },
+  sometimes: { tone: 'accent', icon: 'question' },
+  never: { tone: 'danger', icon: 'close' },
+} as const
+type Often = keyof typeof looks
 
-const perCall = 50
+const OftenBadge = ({ often, children }: { often: Often; children: ReactNode }) => (
+  <Badge tone={looks[often].tone}>
+    <Icon name={looks[often].icon} size={12} />
+    {children}
+  </Badge>
+)
 
-/** Asks the service what it would decide about each permission, on any object of its kind. */
-async function evaluate(member: Member, names: readonly string[]) {
-  const subject = {
-    type: member.kind,
-    id: member.service_account?.id ?? member.user_id,
-  }
-  const answers: (EvaluationAnswer['context'] | null)[] = []
-  for (let from = 0; from < names.length; from += perCall) {
-    const evaluations = names.slice(from, from + perCall).map((name) => ({
-      action: { name },
-      resource: { type: name.split(':')[0], id: 'any' },
-    }))
-    const body = { subject, evaluations }
-    const answer = await call('POST /access/v1/evaluations', { body })
-    const list = 'evaluations' in answer ? answer.evaluations : []
-    answers.push(...list.map(({ context }) => ('effect' in context ? context : null)))
-  }
-  return answers
-}
-
-function Groups({ outcomes }: { outcomes: readonly Outcome[] }) {
-  const kinds = [...new Set(outcomes.map(({ name }) => name.split(':')[0]!))]
-  if (kinds.length === 0) return <p className="muted">{words.none}</p>
+function Kinds({ permissions, held }: { permissions: MemberPermissions; held: readonly Role[] }) {
+  const { permissions: all, complete } = permissions
+  const kinds = [...new Set(all.map(kindOf))]
   return (
-    <div className="matrix">
-      {kinds.map((kind) => (
-        <div className="matrix-row" key={kind}>
-          <span className="matrix-name">
-            <bdi>{kind.replaceAll('_', ' ')}</bdi>
+    <>
+      <p className="line">
+        {(['always', 'sometimes', 'never'] as const).map((often) => (
+          <OftenBadge key={often} often={often}>
+            {words.counts[often](all.filter(({ permitted }) => permitted === often).length)}
+          </OftenBadge>
+        ))}
+      </p>
+      <div className="matrix">
+        {kinds.map((kind) => (
+          <div className="matrix-row" key={kind}>
+            <span className="matrix-name">
+              <bdi>{kind.replaceAll('_', ' ')}</bdi>
+            </span>
+            <Grants of={all.filter((one) => kindOf(one) === kind)} held={held} />
+          </div>
+        ))}
+      </div>
+      {!complete && <p className="muted small">{words.incomplete}</p>}
+    </>
+  )
+}
+
+/** What is permitted, or taken away by a policy: those with one reason in one line. Below it what nothing gives. */
+function Grants({ of: permissions, held }: { of: readonly Permission[]; held: readonly Role[] }) {
+  const missing: Permission[] = []
+  const lines = new Map<string, { often: Often; remark: string; verbs: string[] }>()
+  for (const one of permissions) {
+    const roles = held.filter((role) => gives(role, one.permission)).map(({ name }) => name)
+    if (one.permitted === 'never' && roles.length === 0) missing.push(one)
+    else {
+      const [often, remark] = [one.permitted, remarkOn(one, roles)]
+      const line = lines.get(`${often} ${remark}`) ?? { often, remark, verbs: [] }
+      line.verbs.push(verbOf(one))
+      lines.set(`${often} ${remark}`, line)
+    }
+  }
+  return (
+    <ul className="grants">
+      {[...lines.values()].map(({ often, remark, verbs }) => (
+        <li key={`${often} ${remark}`}>
+          {verbs.map((verb) => (
+            <OftenBadge key={verb} often={often}>
+              <span className="hidden-text">{words.often[often]} </span>
+              <bdi>{verb}</bdi>
+            </OftenBadge>
+          ))}
+          <span className="remark muted small">
+            <bdi>{remark}</bdi>
           </span>
-          <ul className="grants">
-            {outcomes
-              .filter(({ name }) => name.startsWith(`${kind}:`))
-              .map((outcome) => (
-                <Grant key={outcome.name} {...outcome} verb={outcome.name.slice(kind.length + 1)} />
-              ))}
-          </ul>
-        </div>
+        </li>
       ))}
-    </div>
+      {missing.length > 0 && (
+        <li className="muted small">
+          <bdi>{words.not(missing.map(verbOf))}</bdi>
+        </li>
+      )}
+    </ul>
   )
 }
 
-const tones = { allow: 'good', deny: 'danger', require_approval: 'warn' } as const
+const verbOf = ({ permission }: Permission) => {
+  const verb = permission.slice(permission.indexOf(':') + 1)
+  return verb === '*' ? words.others : verb.replaceAll('_', ' ')
+}
 
-function Grant({ verb, from, answer }: Outcome & { verb: string }) {
-  const effect = answer?.effect ?? 'allow'
-  const policies = (answer?.reasons ?? [])
-    .filter(({ layer }) => layer !== 'rbac')
-    .map(({ message }) => message)
-  return (
-    <li>
-      <Badge tone={tones[effect]}>
-        <bdi>{verb.replaceAll('_', ' ')}</bdi>
-      </Badge>
-      <span className="muted small">
-        {effect !== 'allow' && `${words.effects[effect]} `}
-        <bdi>{from.length > 0 && (effect === 'allow' || policies.length === 0) ? words.from(from) : ''}</bdi>
-        {(effect !== 'allow' || from.length === 0) && <bdi>{policies.join(' ')}</bdi>}
-      </span>
-    </li>
-  )
+function remarkOn(
+  { permitted, approval, matched, depends_on, reasons }: Permission,
+  roles: string[],
+): string {
+  const policies = matched.length > 0 && words.policies(matched.map(({ name }) => name))
+  if (permitted === 'never') return words.taken(policies || '')
+  const isOwn = reasons.some(({ code }) => code === 'not_owner')
+  return [
+    roles.length > 0 && words.from(roles),
+    permitted === 'sometimes' && (isOwn ? words.own : words.sometimes(depends_on)),
+    approval !== 'never' && words.approval[approval],
+    policies,
+  ]
+    .filter(Boolean)
+    .join(' · ')
 }

@@ -89,10 +89,9 @@ function Promotion({
   const { promotion_token, not_replayable: skipped } = preview
   const client = useQueryClient()
   const { shadow } = texts
-  const promote = async (form: FormData) => {
+  const promote = async () => {
     const { id } = policy
-    const accept_unreplayed = form.get('accept_unreplayed') !== null
-    const body = { promotion_token: promotion_token ?? '', accept_unreplayed }
+    const body = { promotion_token: promotion_token ?? '', accept_unreplayed: skipped > 0 }
     const run = () => call('POST /policies/{id}/promote/', { path: { id }, body })
     await approvable(() => confirmed(run), shadow.promoted)
     await reloadPolicies(client)
@@ -103,18 +102,10 @@ function Promotion({
       onClose={onClose}
       title={shadow.promoteTitle}
       about={shadow.promoteAbout}
-      go={shadow.promote}
+      go={skipped > 0 ? shadow.promoteUnsure : shadow.promote}
       submit={promote}
     >
-      {skipped > 0 && (
-        <>
-          <p>{skippedIn(preview)}</p>
-          <label className="line">
-            <input type="checkbox" className="check" name="accept_unreplayed" />
-            {shadow.accept}
-          </label>
-        </>
-      )}
+      {skipped > 0 && <p>{skippedIn(preview)}</p>}
     </FormDialog>
   )
 }

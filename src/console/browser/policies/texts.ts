@@ -208,7 +208,7 @@ export const texts = {
     promote: 'Enforce it',
     promoteTitle: 'Enforce this policy?',
     promoteAbout: 'It applies from the next request, to everyone it is about.',
-    accept: 'Enforce it all the same',
+    promoteUnsure: 'Enforce it all the same',
     promoted: 'The policy is enforced from the next request',
   },
   tests: {

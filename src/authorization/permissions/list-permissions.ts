@@ -1,0 +1,188 @@
+import type { Deps } from '../../deps.ts'
+import { unavailable } from '../../platform/errors.ts'
+import type { Caller } from '../../platform/http/caller.ts'
+import { askerIn } from '../../platform/http/decide.ts'
+import { toJsonMatched, toJsonReason } from '../../platform/http/refusal.ts'
+import {
+  type ActionName,
+  type ApplicationAction,
+  actionNames,
+  isApplicationAction,
+  isPermission,
+  isServiceAction,
+} from '../../policy-engine/catalogue/actions.ts'
+import { type Bound, boundedPolicy, unknownIn } from '../../policy-engine/compile/bounded-policy.ts'
+import type { CompiledPolicy } from '../../policy-engine/compile/compiled-policy.ts'
+import type { Decision, Matched, Reason } from '../../policy-engine/evaluate/decision.ts'
+import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
+import type { KnownSubject } from '../evaluation/store.ts'
+import { type SlicedPolicies, slicePolicies } from '../policies/slice-policies.ts'
+import { knownAttributes } from './known-attributes.ts'
+
+type Action = ActionName | ApplicationAction
+
+/** How often something holds: whatever the object and the circumstances are, for some of them, or for none. */
+export const often = ['always', 'sometimes', 'never'] as const
+type Often = (typeof often)[number]
+
+const most = 1_000
+
+/**
+ * What a member may do, permission by permission, without asking about any object: each is decided with what is not known at
+ * its best and at its worst for them. Writes nothing to the log of decisions. At most 1,000 permissions; `complete` is
+ * false if there are more.
+ */
+export async function listPermissions(deps: Deps, caller: Caller, subject: KnownSubject) {
+  const policies = await deps.policyCache.load(caller, caller.auth.tenant?.policyRevision ?? 0)
+  const names = await namesOf(deps, caller, policies.active.policies, subject)
+  const sides = { service: sidesOf(policies, subject, false), application: sidesOf(policies, subject, true) }
+  const pace = deps.newPace()
+  const shown = shownTo(caller)
+  const permissions = []
+  for (const name of names.slice(0, most)) {
+    const action = actionIn(name)
+    const side = isServiceAction(action) ? sides.service : sides.application
+    const ask = async (bound: keyof Sides['sliced']) => {
+      await pace.next()
+      return decided(deps, queryOf(deps, caller, subject, action, side.sliced[bound], bound))
+    }
+    permissions.push({ permission: name, ...shown(action, await outcomeOf(ask, side)) })
+  }
+  return { permissions, complete: names.length <= most }
+}
+
+/** Callers see the policies that they can read, and who can ask about themselves only not what policies read of members. */
+function shownTo(caller: Caller) {
+  const asksAboutAll = caller.may({ type: 'access' })
+  const reads = caller.readerBy('policy:read')
+  const isRead = ({ policy_id: id, name, effect }: Matched) =>
+    reads({ type: 'policy', id, ownerId: null, fields: { name, effect } })?.length === 0
+  return (action: Action, { reasons, matched, depends_on, ...outcome }: Outcome) => ({
+    ...outcome,
+    reasons: reasons.map((reason) => toJsonReason(reason, action)),
+    matched: matched.filter(isRead).map(toJsonMatched),
+    depends_on: depends_on.filter((name) => asksAboutAll || !name.startsWith('subject.')),
+  })
+}
+
+/** The permissions that roles can give, and those of applications that policies, manifests and the member's roles name. */
+async function namesOf(
+  { declaredWords }: Deps,
+  caller: Caller,
+  active: readonly { compiled: Pick<CompiledPolicy, 'actions'> }[],
+  { membership }: KnownSubject,
+): Promise<string[]> {
+  const declared = await declaredWords(caller)
+  const named = [
+    ...declared,
+    ...active.flatMap(({ compiled }) => compiled.actions),
+    ...membership.permissions,
+  ]
+  const ofApplications = [...new Set(named)].filter((name) => isApplicationAction(actionIn(name)))
+  return [...actionNames.filter(isPermission), ...ofApplications.sort()]
+}
+
+/** The action that a permission is decided with. `invoice:*` stands for the verbs of invoices that nothing names. */
+const actionIn = (permission: string) => permission.replace(/:\*$/, ':any') as Action
+
+interface Sides {
+  /** `gated`: at its best, but gates apply wherever they can */
+  sliced: Record<Bound | 'gated', SlicedPolicies>
+  active: ReadonlyMap<string, CompiledPolicy>
+  isKnown: (attribute: string) => boolean
+}
+
+function sidesOf({ active }: SlicedPolicies, subject: KnownSubject, isOfApplication: boolean): Sides {
+  const isKnown = knownAttributes(subject, isOfApplication)
+  const enforced = active.policies.filter(({ mode }) => mode === 'enforce')
+  const sliced = (boundOf: (policy: CompiledPolicy) => Bound) =>
+    slicePolicies({
+      ...active,
+      policies: enforced.map((policy) => ({
+        ...policy,
+        compiled: boundedPolicy(policy.compiled, boundOf(policy.compiled), isKnown),
+      })),
+    })
+  return {
+    sliced: {
+      best: sliced(() => 'best'),
+      worst: sliced(() => 'worst'),
+      gated: sliced(({ effect }) => (effect === 'require_approval' ? 'worst' : 'best')),
+    },
+    active: new Map(enforced.map(({ id, compiled }) => [id, compiled])),
+    isKnown,
+  }
+}
+
+/** The question about an object that is the subject's own at its best, and someone else's at its worst. */
+function queryOf(
+  { clock }: Pick<Deps, 'clock'>,
+  caller: Caller,
+  { type: kind, ...known }: KnownSubject,
+  action: Action,
+  policies: SlicedPolicies,
+  bound: keyof Sides['sliced'],
+): AnyQuery {
+  const { tenantId, requestInfo, auth } = caller
+  const now = clock()
+  const type = action.slice(0, action.indexOf(':'))
+  const common = {
+    requestId: requestInfo.requestId,
+    now,
+    phase: 'resource' as const,
+    askedBy: askerIn(caller),
+    tenant: auth.tenant!,
+    slice: policies.slice(type, action, now),
+    resource: { type, id: null, tenantId, ownerId: bound === 'worst' ? null : known.id },
+    environment: { ip: null, userAgent: null },
+  }
+  const subject = { ...known, type: kind, tenantId }
+  if (!isServiceAction(action))
+    return { ...common, application: true, action, subject: { ...subject, session: null } }
+  const token = kind === 'user' ? 'access' : 'key'
+  const session = { id: 'none', acr: 'aal1', amr: [], authTime: 0, token } as const
+  return { ...common, action, subject: { ...subject, session } }
+}
+
+function decided({ access }: Pick<Deps, 'access'>, query: AnyQuery): Decision {
+  const decision = access.decide(query)
+  if ((decision.late ?? []).length > 0)
+    throw unavailable('policy_timeout', 'The module of a policy was not ready in time. Ask again.', 1)
+  return decision
+}
+
+interface Outcome {
+  permitted: Often
+  approval: Often
+  reasons: readonly Reason[]
+  matched: readonly Matched[]
+  depends_on: readonly string[]
+}
+
+async function outcomeOf(
+  ask: (bound: keyof Sides['sliced']) => Promise<Decision>,
+  { active, isKnown }: Sides,
+): Promise<Outcome> {
+  const [best, worst] = [await ask('best'), await ask('worst')]
+  const permitted: Often = best.effect === 'deny' ? 'never' : worst.effect === 'deny' ? 'sometimes' : 'always'
+  const gated = permitted !== 'never' && best.effect === 'allow' ? await ask('gated') : best
+  const approval: Often =
+    best.effect === 'require_approval'
+      ? 'always'
+      : gated.effect === 'require_approval'
+        ? 'sometimes'
+        : 'never'
+  const decisive =
+    permitted === 'sometimes' ? [worst, best, gated] : permitted === 'never' ? [best] : [best, gated]
+  const matched = new Map(decisive.flatMap((one) => one.matched.map((match) => [match.policy_id, match])))
+  const isOwn = best.reasons.some(({ code }) => code === 'own')
+  const read = [...matched.keys()].flatMap((id) => unknownIn(active.get(id)!, isKnown))
+  const depends = permitted === 'sometimes' || approval === 'sometimes'
+  return {
+    permitted,
+    approval: permitted === 'never' ? 'never' : approval,
+    reasons: decisive[0]!.reasons,
+    matched: [...matched.values()],
+    depends_on: depends ? [...new Set([...(isOwn ? ['resource.owner_id'] : []), ...read])].sort() : [],
+  }
+}
