@@ -79,6 +79,10 @@ async function launch(cluster: Cluster, settings: Settings, deadline: number): P
         `the server does not become ready; ${cluster.log} says:\n${await tail(cluster.log, size)}\n`,
       )
     }
+    // Only now, because another process can have started its server first: then this one adopts that.
+    const { native, copied } = await findBinaries(cluster.home, cluster.account)
+    if (copied && cluster.notes.length === 0)
+      cluster.notes.push(`Postgres runs from a copy of its binaries in ${native}`)
     await writeFile(join(cluster.home, 'port'), String(port))
     return { pid: child.pid!, port }
   } finally {
@@ -88,9 +92,7 @@ async function launch(cluster: Cluster, settings: Settings, deadline: number): P
 
 /** Starts the server in its own process group: Ctrl-C reaches only this process, which drains before it stops the server. */
 async function spawnServer(cluster: Cluster, settings: Settings, log: number): Promise<ChildProcess> {
-  const { native, copied } = await findBinaries(cluster.home, cluster.account)
-  if (copied && cluster.notes.length === 0)
-    cluster.notes.push(`Postgres runs from a copy of its binaries in ${native}`)
+  const { native } = await findBinaries(cluster.home, cluster.account)
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const child = spawn(join(native, 'bin', 'postgres'), ['-D', cluster.data, ...flags], {
     ...cluster.account,
