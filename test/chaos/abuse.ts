@@ -32,6 +32,8 @@ interface Times {
   p50: number
   p99: number
   failed: number
+  /** Failed requests by how they failed: a status with its code, or `no answer`, and the second in which they began. */
+  failures: Record<string, number[]>
 }
 
 const secondsAlone = 40
@@ -73,9 +75,11 @@ async function abuse(stage: Stage, seconds: number): Promise<Abuse['abuser']> {
   return JSON.parse(printed)
 }
 
-/** Requests of the neighbour, ten a second, until `during` is over. */
+/** Requests of the neighbour, eight a second, until `during` is over. A person may send ten, counted in whole minutes. */
 async function probe(neighbour: Client, during: Promise<unknown>): Promise<Times> {
   const times: number[] = []
+  const failures: Times['failures'] = {}
+  const start = performance.now()
   let failed = 0
   let over = false
   const end = () => {
@@ -84,13 +88,16 @@ async function probe(neighbour: Client, during: Promise<unknown>): Promise<Times
   during.then(end, end)
   while (!over) {
     const begun = performance.now()
-    const status = await neighbour.ask()
+    const outcome = await neighbour.ask()
     times.push(performance.now() - begun)
-    if (status !== 200 && status !== 201) failed++
-    await sleep(Math.max(0, 100 - (performance.now() - begun)))
+    if (!/^20[01]$/.test(outcome)) {
+      failed++
+      failures[outcome] = [...(failures[outcome] ?? []), Math.round((begun - start) / 1_000)]
+    }
+    await sleep(Math.max(0, 125 - (performance.now() - begun)))
   }
   const rounded = (part: number) => Math.round(10 * percentile(times, part)) / 10
-  return { requests: times.length, p50: rounded(0.5), p99: rounded(0.99), failed }
+  return { requests: times.length, p50: rounded(0.5), p99: rounded(0.99), failed, failures }
 }
 
 async function sizesOf(client: pg.Client): Promise<Map<string, number>> {

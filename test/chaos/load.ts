@@ -83,12 +83,16 @@ export class Client {
     else await this.#send('GET', '/users/me/')
   }
 
-  /** One request of three kinds, a read, a decision and a write. Gives its status; 0 without an answer. */
-  async ask(): Promise<number> {
+  /** One request of three kinds, a read, a decision and a write. Gives its outcome, as the journal names it. */
+  async ask(): Promise<string> {
     const turn = this.#steps++ % 3
-    if (turn === 0) return (await this.#send('GET', '/users/me/'))?.status ?? 0
-    if (turn === 1) return (await this.#send('POST', '/access/v1/evaluation', this.#question()))?.status ?? 0
-    return (await this.#send('PATCH', '/users/me/', { last_name: `Step ${this.#steps}` }))?.status ?? 0
+    const answer =
+      turn === 0
+        ? await this.#send('GET', '/users/me/')
+        : turn === 1
+          ? await this.#send('POST', '/access/v1/evaluation', this.#question())
+          : await this.#send('PATCH', '/users/me/', { last_name: `Step ${this.#steps}` })
+    return answer ? outcomeOf(answer) : 'no answer'
   }
 
   #question() {
@@ -184,7 +188,7 @@ export class Client {
 }
 
 const outcomeOf = ({ status, body }: Answer) =>
-  status < 500 ? String(status) : `${status} ${body?.code ?? ''}`
+  status < 400 ? String(status) : `${status} ${body?.code ?? ''}`
 
 const fullPath = (path: string) => (path.startsWith('/access/') ? path : `/api/v1${path}`)
 
