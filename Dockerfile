@@ -10,7 +10,7 @@ RUN CGO_ENABLED=0 GOBIN=/usr/local/bin go install github.com/open-policy-agent/o
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
-COPY package.json package-lock.json .npmrc ./
+COPY package.json package-lock.json .npmrc LICENSE ./
 # No script has to run: what is native among the dependencies comes prebuilt. Optional is what others could use: a compiler.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-update-notifier && npm cache clean --force
 COPY src src

@@ -10,7 +10,8 @@ const guards = ['koa', 'express', 'fastify', 'next']
 
 /**
  * Writes the package `@bailiwick/client` into `folder`, which it empties first: ES modules, declarations, manifest,
- * README and licence. Its version is that of the service.
+ * README and licence. Its version is that of the service, and so is its `repository`, without which a registry takes no
+ * provenance.
  */
 export async function buildClient(root: string, folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true })
@@ -32,7 +33,9 @@ export async function packClient(folder: string, into: string): Promise<string> 
 }
 
 async function manifestOf(root: string) {
-  const { version, license, dependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+  const { version, license, repository, bugs, homepage, dependencies } = JSON.parse(
+    await readFile(join(root, 'package.json'), 'utf8'),
+  )
   const fileOf = (name: string) => ({ types: `./${name}.d.ts`, default: `./${name}.js` })
   return {
     name: '@bailiwick/client',
@@ -40,9 +43,13 @@ async function manifestOf(root: string) {
     description:
       'Client of Bailiwick: typed calls, fresh tokens, verified tokens, decisions, guards for web frameworks',
     license,
+    repository: typeof repository === 'object' ? { ...repository, directory: 'src/client' } : repository,
+    bugs,
+    homepage,
     type: 'module',
     sideEffects: false,
     engines: { node: '>=20.3' },
+    types: './exports.d.ts', // for registries, which show by it that there are types
     exports: {
       '.': fileOf('exports'),
       ...Object.fromEntries(guards.map((name) => [`./${name}`, fileOf(name)])),
@@ -50,5 +57,6 @@ async function manifestOf(root: string) {
     },
     files: ['*.js', '*.d.ts'],
     dependencies: { jose: dependencies.jose },
+    publishConfig: { access: 'public', provenance: true },
   }
 }

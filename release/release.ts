@@ -1,11 +1,23 @@
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { makeRelease, ReleaseRefused } from './make-release.ts'
 
-const { values } = parseArgs({ options: { checked: { type: 'string' } } })
+const root = join(import.meta.dirname, '..')
+const { values } = parseArgs({
+  options: {
+    checked: { type: 'string' },
+    out: { type: 'string', default: join(root, 'dist') },
+    'without-image': { type: 'boolean', default: false },
+  },
+})
 try {
-  const root = join(import.meta.dirname, '..')
-  await makeRelease({ root, checked: values.checked, now: new Date(), print: console.log })
+  await makeRelease({
+    root,
+    out: resolve(values.out),
+    checked: values.checked,
+    image: !values['without-image'],
+    print: console.log,
+  })
 } catch (error) {
   if (!(error instanceof ReleaseRefused)) throw error
   console.error(`Not released:\n${error.message}`)

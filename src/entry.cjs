@@ -45,7 +45,7 @@ const usages = {
   sbom: 'npm run sbom [-- --out <file>]\n\n  Write the production dependencies of this commit as CycloneDX JSON',
   client: 'npm run client\n\n  Build the package @bailiwick/client into dist/client, and pack it',
   release:
-    'npm run release [-- --checked <commit>]\n\n  Check everything, write dist/ and make the tag; pushes nothing. --checked: CI_FULL=true .ci/run passed on that commit',
+    'npm run release [-- --checked <commit>] [--out <folder>] [--without-image]\n\n  Check everything, write the files of a release to dist/ and make the tag; pushes and publishes nothing. --checked: CI_FULL=true .ci/run passed on that commit. --without-image: also without a docker daemon',
 }
 const [name = '', ...rest] = process.argv.slice(2)
 const [major, minor] = process.versions.node.split('.').map(Number)

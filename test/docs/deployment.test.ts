@@ -67,6 +67,20 @@ t.test('the image has the compiler and the Node that the service needs', async (
   t.match(image, `NODE_IMAGE=node:${needed}-slim`)
 })
 
+t.test('the image copies from stages that exist, runs as a user without rights, and has a probe', (t) => {
+  const stages = image.split(/^FROM /m).slice(1)
+  const from = all(image, /^COPY --from=(\w+)/gm)
+  t.same(from.toSorted(), all(image, /^FROM \S+ AS (\w+)$/gm).toSorted(), 'every named stage is used')
+  const last = stages.at(-1) ?? ''
+  t.match(last, /^\S+\n/, 'the last stage is the image')
+  t.same(all(last, /^USER (.*)$/gm), ['node'])
+  t.equal(all(last, /^(HEALTHCHECK|CMD) /gm).join(' '), 'HEALTHCHECK CMD')
+  // A name of a base image is an argument, so that a build can pin it.
+  const bases = all(image, /^FROM (\S+)/gm).map((base) => base.replace(/^\$\{(\w+)\}$/, '$1'))
+  t.same([...new Set(bases)].toSorted(), all(image, /^ARG (\w+)=/gm).toSorted())
+  t.end()
+})
+
 t.test('probes ask the management port, for paths that it serves', async (t) => {
   const [port = '', management = ''] = all(image, /\bPORT=(\d+) MANAGEMENT_PORT=\d+/g).concat(
     all(image, /MANAGEMENT_PORT=(\d+)/g),

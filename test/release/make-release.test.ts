@@ -1,116 +1,229 @@
-import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { execFile, execFileSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
-import { makeRelease, ReleaseRefused } from '../../release/make-release.ts'
 
 const root = join(import.meta.dirname, '..', '..')
-const now = new Date('2026-12-01T12:00:00Z')
+const day = '2026-12-01'
 const changelog = `# Changelog
 
 ## [Unreleased]
 
-## [9.1.0] - 2026-12-01
+## [9.1.0] - ${day}
 
 ### Added
 
 - A wheel
 
-## [9.0.0] - 2026-11-01
+### Before you upgrade
+
+- Buy an axle
+
+## [9.0.0] - 2026-11-01, commit ${'0'.repeat(40)}
 
 - The cart
 `
 
-/** A repository whose own check succeeds, on main, with one commit. */
-function repository(t: Test, version = '9.1.0') {
-  const folder = t.testdir({
-    'CHANGELOG.md': changelog,
-    '.gitignore': 'dist/\n',
-    '.ci': { run: 'test "$CI_FULL" = true && test ! -e broken\n' },
+/** A docker whose daemon is away, or that builds: it keeps the context of a build, and saves an image of one line. */
+const docker = (runs: boolean) => `#!/bin/sh
+printf '%s\\n' "$*" >> "$(dirname "$0")/calls"
+case $1 in
+  version) ${runs ? 'exit 0' : 'echo no daemon >&2; exit 1'} ;;
+  build) cat > "$(dirname "$0")/context.tar" ;;
+  save) echo image ;;
+esac
+`
+
+/** A clone of this checkout as it is, on main, in one commit of `day`, whose own check succeeds. */
+function clone(t: Test, { daemon = false } = {}) {
+  const folder = t.testdir({ bin: {}, checkout: {} })
+  const [bin, checkout] = [join(folder, 'bin'), join(folder, 'checkout')]
+  const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+    cwd: root,
+    encoding: 'utf8',
   })
-  for (const path of [
-    'policies/bundle.tar.gz',
-    'src/identity/auth/breached-passwords.bin',
-    'src/console/bundle/index.json',
-  ]) {
-    mkdirSync(join(folder, dirname(path)), { recursive: true })
-    cpSync(join(root, path), join(folder, path))
+  for (const path of files.split('\0').filter((path) => path && existsSync(join(root, path)))) {
+    mkdirSync(join(checkout, dirname(path)), { recursive: true })
+    cpSync(join(root, path), join(checkout, path))
   }
-  const read = (file: string) => JSON.parse(readFileSync(join(root, file), 'utf8'))
-  const write = (file: string, content: object) => writeFileSync(join(folder, file), JSON.stringify(content))
-  const lock = read('package-lock.json')
-  write('package.json', { ...read('package.json'), version })
-  lock.packages[''].version = version
-  write('package-lock.json', { ...lock, version })
-  const git = (...args: string[]) => execFileSync('git', args, { cwd: folder, encoding: 'utf8' }).trim()
-  git('init', '--quiet', '--initial-branch=main')
-  git('config', 'user.name', 'Test')
-  git('config', 'user.email', 'test@example.com')
+  symlinkSync(join(root, 'node_modules'), join(checkout, 'node_modules'))
+  writeFileSync(join(bin, 'docker'), docker(daemon), { mode: 0o755 })
+  const write = (path: string, text: string) => writeFileSync(join(checkout, path), text)
+  const edit = (path: string, from: string | RegExp, to: string) =>
+    write(path, readFileSync(join(checkout, path), 'utf8').replace(from, to))
+  write('CHANGELOG.md', changelog)
+  write('.ci/run', 'test "$CI_FULL" = true && test ! -e broken\n')
+  edit('package.json', /"version": ".*"/, '"version": "9.1.0"')
+  const lock = JSON.parse(readFileSync(join(checkout, 'package-lock.json'), 'utf8'))
+  lock.packages[''].version = '9.1.0'
+  write('package-lock.json', JSON.stringify({ ...lock, version: '9.1.0' }))
+  const at = `${day}T12:00:00Z`
+  const env = {
+    ...process.env,
+    PATH: `${bin}${delimiter}${process.env.PATH}`,
+    ...{ GIT_COMMITTER_DATE: at, GIT_AUTHOR_DATE: at },
+  }
+  const git = (...args: string[]) =>
+    execFileSync('git', args, { cwd: checkout, env, encoding: 'utf8' }).trim()
   const commit = () => {
     git('add', '.')
     git('commit', '--quiet', '--message', 'All')
     return git('rev-parse', 'HEAD')
   }
+  git('init', '--quiet', '--initial-branch=main')
+  git('config', 'user.name', 'Test')
+  git('config', 'user.email', 'test@example.com')
   const first = commit()
-  const printed: string[] = []
-  const release = (checked?: string) =>
-    makeRelease({ root: folder, checked, now, print: (line) => printed.push(line) })
-  return { folder, git, commit, first, release, printed }
+  const release = (...args: string[]) =>
+    new Promise<{ code: number; out: string; err: string }>((resolve) => {
+      const entry = ['src/entry.cjs', 'release', ...args]
+      execFile(process.execPath, entry, { cwd: checkout, env }, (error, out, err) =>
+        resolve({ code: Number(error?.code ?? 0), out, err }),
+      )
+    })
+  return { folder, bin, checkout, write, edit, git, commit, first, release }
 }
 
-t.test('a release is an archive, an SBOM, their checksums and an annotated tag', async (t) => {
-  const { folder, git, first, release, printed } = repository(t)
-  await release()
+const names = [
+  ...['SHA256SUMS', 'bailiwick-9.1.0.cdx.json', 'bailiwick-9.1.0.notes.md', 'bailiwick-9.1.0.tar.gz'],
+  'bailiwick-client-9.1.0.tgz',
+]
+const entriesOf = (archive: string): string[] =>
+  execFileSync('tar', ['-tf', archive], { encoding: 'utf8' }).trim().split('\n')
+const check = (folder: string) =>
+  execFileSync('sha256sum', ['--check', 'SHA256SUMS'], { cwd: folder, encoding: 'utf8' })
+
+t.test('a release is made of files that one commit always gives, and of a tag', async (t) => {
+  const { folder, checkout, git, first, release } = clone(t)
+  const { code, out, err } = await release('--without-image')
+  t.same([code, err], [0, ''])
+  t.match(out, 'The image was not built.\n')
+  t.match(out, 'package.json has no repository')
+  t.match(out, /git push --atomic origin main v9\.1\.0\n$/)
+  t.equal(git('status', '--porcelain'), '')
   t.equal(git('rev-parse', 'v9.1.0^{commit}'), first)
   t.equal(git('cat-file', '-t', 'v9.1.0'), 'tag')
-  t.equal(git('tag', '--list', '--format=%(contents)', 'v9.1.0'), 'Bailiwick 9.1.0\n\n### Added\n\n- A wheel')
-  const names = ['bailiwick-9.1.0.tar.gz', 'bailiwick-9.1.0.cdx.json']
-  t.same(readdirSync(join(folder, 'dist')).sort(), [...names, 'SHA256SUMS'].sort())
-  t.match(
-    execFileSync('sha256sum', ['-c', 'SHA256SUMS'], { cwd: join(folder, 'dist'), encoding: 'utf8' }),
-    /OK\n.*OK\n/,
+  const notes = '### Before you upgrade\n\n- Buy an axle\n\n### Added\n\n- A wheel'
+  t.equal(git('tag', '--list', '--format=%(contents)', 'v9.1.0'), `Bailiwick 9.1.0\n\n${notes}`)
+
+  const dist = join(checkout, 'dist')
+  const read = (name: string) => readFileSync(join(dist, name), 'utf8')
+  t.same(readdirSync(dist).sort(), names)
+  t.equal(check(dist).match(/: OK$/gm)?.length, 4)
+  t.equal(read('bailiwick-9.1.0.notes.md'), `# Bailiwick 9.1.0\n\nCommit ${first}\n\n${notes}\n`)
+  t.match(JSON.parse(read('bailiwick-9.1.0.cdx.json')), {
+    bomFormat: 'CycloneDX',
+    metadata: { timestamp: `${day}T12:00:00.000Z`, component: { name: 'bailiwick', version: '9.1.0' } },
+  })
+  const sources = entriesOf(join(dist, 'bailiwick-9.1.0.tar.gz'))
+  t.ok(sources.includes('bailiwick-9.1.0/src/entry.cjs') && sources.includes('bailiwick-9.1.0/Dockerfile'))
+  t.same(
+    sources.filter((path) => /node_modules|\.git\/|\/dist\//.test(path)),
+    [],
   )
-  t.match(
-    JSON.parse(readFileSync(join(folder, 'dist', names[1]!), 'utf8')).metadata.component.version,
-    '9.1.0',
+
+  const again = join(folder, 'again')
+  t.equal((await release('--without-image', '--checked', first, '--out', again)).code, 0)
+  t.equal(readFileSync(join(again, 'SHA256SUMS'), 'utf8'), read('SHA256SUMS'))
+})
+
+t.test('npm installs the client into an empty project, which imports it', async (t) => {
+  const { folder, checkout, edit, commit, release } = clone(t)
+  edit(
+    'package.json',
+    '"license"',
+    '"repository": { "type": "git", "url": "git+https://git.example/b.git" }, "license"',
   )
-  t.equal(printed.at(-1), 'Push with: git push --atomic origin main v9.1.0')
-  t.equal(git('status', '--porcelain'), '')
+  const { out } = await release('--without-image', '--checked', commit())
+  t.notMatch(out, 'no repository')
+  const project = join(folder, 'project')
+  mkdirSync(project)
+  writeFileSync(join(project, 'package.json'), '{"private":true,"type":"module"}')
+  const run = (command: string, ...args: string[]) =>
+    execFileSync(command, args, { cwd: project, encoding: 'utf8' })
+  // jose is given as an archive, too, because a test asks no registry.
+  const jose = join(root, 'node_modules/jose')
+  const [{ filename }] = JSON.parse(run('npm', 'pack', '--json', '--offline', '--ignore-scripts', jose))
+  const archive = join(checkout, 'dist/bailiwick-client-9.1.0.tgz')
+  run('npm', 'install', '--offline', '--no-audit', '--no-fund', archive, `./${filename}`)
+
+  const { exports, ...manifest } = JSON.parse(
+    readFileSync(join(project, 'node_modules/@bailiwick/client/package.json'), 'utf8'),
+  )
+  t.match(manifest, {
+    version: '9.1.0',
+    license: 'Apache-2.0',
+    types: './exports.d.ts',
+    repository: { type: 'git', url: 'git+https://git.example/b.git', directory: 'src/client' },
+    engines: { node: /^>=/ },
+    publishConfig: { access: 'public', provenance: true },
+  })
+  t.notOk(manifest.scripts || manifest.devDependencies)
+  const modules = Object.keys(exports).filter((path) => path !== './package.json')
+  t.ok(modules.includes('./koa'))
+  const code = `for (const path of ${JSON.stringify(modules)})
+    console.log(Object.keys(await import('@bailiwick/client' + path.slice(1))).join())`
+  t.match(run(process.execPath, '--input-type=module', '--eval', code), /createClient.*\n.*koaGuard/)
+})
+
+t.test('with a docker daemon, the image is built of what git has and saved beside the others', async (t) => {
+  const { bin, checkout, write, first, release } = clone(t, { daemon: true })
+  write('src/secret.log', 'ignored by git')
+  const { code, err } = await release('--checked', first.slice(0, 10))
+  t.same([code, err], [0, ''])
+  const dist = join(checkout, 'dist')
+  t.match(check(dist), 'bailiwick-9.1.0.image.tar.gz: OK')
+  t.equal(execFileSync('gunzip', ['-c', join(dist, 'bailiwick-9.1.0.image.tar.gz')]).toString(), 'image\n')
+  const calls = readFileSync(join(bin, 'calls'), 'utf8')
+  t.match(calls, '--tag bailiwick:9.1.0 ')
+  t.match(calls, `--label org.opencontainers.image.revision=${first} `)
+  const context = entriesOf(join(bin, 'context.tar'))
+  t.ok(context.includes('Dockerfile') && context.includes('.dockerignore'))
+  t.notOk(context.includes('src/secret.log'))
 })
 
 t.test('every reason against a release is given at once, and nothing is made', async (t) => {
-  const { folder, git, first, release } = repository(t)
-  git('tag', 'v9.1.0')
+  const { folder, checkout, git, write, edit, first, release } = clone(t)
+  git('commit', '--quiet', '--allow-empty', '--message', 'Next')
+  git('tag', 'v9.1.0', first)
   git('switch', '--quiet', '--create', 'feature')
-  writeFileSync(join(folder, 'CHANGELOG.md'), changelog.replace('2026-12-01', 'soon'))
-  const lock = readFileSync(join(folder, 'package-lock.json'), 'utf8')
-  writeFileSync(join(folder, 'package-lock.json'), lock.replace('"version":"9.1.0"', '"version":"9.0.0"'))
-  const error = await release(`${first}~1`).catch((error) => error)
-  t.ok(error instanceof ReleaseRefused)
-  t.match(error.message, /Files have changed: .*\n M CHANGELOG.md\n M package-lock.json/)
-  t.match(error.message, 'This is the branch "feature": switch to main')
-  t.match(error.message, 'The tag v9.1.0 exists')
-  t.match(error.message, /package-lock.json (9.0.0 and 9.1.0|9.1.0 and 9.0.0): run npm install/)
-  t.match(error.message, 'write "## [9.1.0] - 2026-12-01"')
-  t.match(error.message, 'which would be released')
-  t.notOk(existsSync(join(folder, 'dist')))
+  write(
+    'CHANGELOG.md',
+    changelog.replace(day, 'soon').replace('[Unreleased]\n', '[Unreleased]\n\n- A bell\n'),
+  )
+  edit('package-lock.json', '"version":"9.1.0"', '"version":"9.0.0"')
+  const { code, err } = await release('--checked', first, '--out', join(folder, 'bin'))
+  t.equal(code, 1)
+  t.match(err, /^Not released:\nFiles have changed: .*\n M CHANGELOG.md\n M package-lock.json/)
+  t.match(err, 'This is the branch "feature": switch to main')
+  t.match(err, `The tag v9.1.0 is on ${first.slice(0, 12)}`)
+  t.match(err, /package-lock.json (9.0.0 and 9.1.0|9.1.0 and 9.0.0): run npm install/)
+  t.match(err, `CHANGELOG.md has changes below "Unreleased": move them below "## [9.1.0] - ${day}"`)
+  t.match(err, `no dated heading for 9.1.0: write "## [9.1.0] - ${day}"`)
+  t.match(err, /bin has files: name a folder that is new or empty/)
+  t.match(err, 'No docker daemon answers, so the image cannot be built: start one, or say --without-image')
+  t.match(err, `--checked ${first} is not`)
+  t.notOk(existsSync(join(checkout, 'dist')))
 })
 
 t.test('a release is refused where the whole check fails, unless it passed on this commit', async (t) => {
-  const { folder, git, commit, first, release } = repository(t)
-  writeFileSync(join(folder, 'broken'), '')
+  const { git, write, commit, first, release } = clone(t)
+  write('broken', '')
   const second = commit()
-  await t.rejects(release(), /CI_FULL=true .ci\/run failed/)
-  await t.rejects(release(first), `--checked ${first} is not`)
+  t.match(await release('--without-image'), { code: 1, err: /CI_FULL=true .ci\/run failed/ })
+  t.match(await release('--without-image', '--checked', first), { code: 1, err: `--checked ${first} is not` })
   t.equal(git('tag', '--list'), '')
-  await release(second.slice(0, 10))
-  t.equal(git('rev-parse', 'v9.1.0^{commit}'), second)
+  t.equal((await release('--without-image', '--checked', second)).code, 0)
 })
 
-t.test('a changelog dated later, or empty, stops the release', async (t) => {
-  const { folder, commit, release } = repository(t)
-  writeFileSync(join(folder, 'CHANGELOG.md'), '## [9.1.0] - 2026-12-02\n\n- A wheel\n')
-  await t.rejects(release(commit()), /dates 9.1.0 2026-12-02, which is not yet: write 2026-12-01/)
-  writeFileSync(join(folder, 'CHANGELOG.md'), '## [9.1.0] - 2026-12-01\n\n## [9.0.0] - 2026-11-01\n')
-  await t.rejects(release(commit()), /says nothing below/)
+t.test('a changelog of another day, or empty, or of what was released, stops the release', async (t) => {
+  const { write, commit, release } = clone(t)
+  const refusal = async (text: string) => {
+    write('CHANGELOG.md', text)
+    return (await release('--without-image', '--checked', commit())).err
+  }
+  t.match(await refusal('## [9.1.0] - 2026-12-02\n\n- A wheel\n'), `but its commit is of ${day} (UTC)`)
+  t.match(await refusal(`## [9.1.0] - ${day}\n\n## [9.0.0] - 2026-11-01\n`), /says nothing below/)
+  const released = `## [9.1.0] - ${day}, commit ${'0'.repeat(40)}\n\n- A wheel\n`
+  t.match(await refusal(released), '9.1.0 was released: write the next version into package.json')
 })
