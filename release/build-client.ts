@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
@@ -21,6 +21,8 @@ export async function buildClient(root: string, folder: string): Promise<void> {
   await writeFile(join(folder, 'package.json'), `${JSON.stringify(await manifestOf(root), null, 2)}\n`)
   await copyFile(join(root, 'src/client/README.md'), join(folder, 'README.md'))
   await copyFile(join(root, 'LICENSE'), join(folder, 'LICENSE'))
+  // npm packs the modes of the files, which depend on the umask.
+  for (const file of await readdir(folder)) await chmod(join(folder, file), 0o644)
 }
 
 /** Packs the package in `folder` as npm publishes it, into `into`; gives the path of the archive. */

@@ -74,14 +74,15 @@ function clone(t: Test, { daemon = false } = {}) {
   git('config', 'user.name', 'Test')
   git('config', 'user.email', 'test@example.com')
   const first = commit()
-  const release = (...args: string[]) =>
+  const release = (...args: string[]) => releaseWith('022', ...args)
+  const releaseWith = (umask: string, ...args: string[]) =>
     new Promise<{ code: number; out: string; err: string }>((resolve) => {
-      const entry = ['src/entry.cjs', 'release', ...args]
-      execFile(process.execPath, entry, { cwd: checkout, env }, (error, out, err) =>
+      const line = ['-c', `umask ${umask}; exec "$0" src/entry.cjs release "$@"`, process.execPath, ...args]
+      execFile('sh', line, { cwd: checkout, env }, (error, out, err) =>
         resolve({ code: Number(error?.code ?? 0), out, err }),
       )
     })
-  return { folder, bin, checkout, write, edit, git, commit, first, release }
+  return { folder, bin, checkout, write, edit, git, commit, first, release, releaseWith }
 }
 
 const names = [
@@ -94,7 +95,7 @@ const check = (folder: string) =>
   execFileSync('sha256sum', ['--check', 'SHA256SUMS'], { cwd: folder, encoding: 'utf8' })
 
 t.test('a release is made of files that one commit always gives, and of a tag', async (t) => {
-  const { folder, checkout, git, first, release } = clone(t)
+  const { folder, checkout, git, first, release, releaseWith } = clone(t)
   const { code, out, err } = await release('--without-image')
   t.same([code, err], [0, ''])
   t.match(out, 'The image was not built.\n')
@@ -123,7 +124,7 @@ t.test('a release is made of files that one commit always gives, and of a tag', 
   )
 
   const again = join(folder, 'again')
-  t.equal((await release('--without-image', '--checked', first, '--out', again)).code, 0)
+  t.match(await releaseWith('077', '--without-image', '--checked', first, '--out', again), { code: 0 })
   t.equal(readFileSync(join(again, 'SHA256SUMS'), 'utf8'), read('SHA256SUMS'))
 })
 
