@@ -34,47 +34,56 @@ case $1 in
 esac
 `
 
-/** A clone of this checkout as it is, on main, in one commit of `day`, whose own check succeeds. */
+const at = `${day}T12:00:00Z`
+const author = { GIT_AUTHOR_NAME: 'Test', GIT_AUTHOR_EMAIL: 'test@example.com', GIT_AUTHOR_DATE: at }
+const committer = {
+  GIT_COMMITTER_NAME: 'Test',
+  GIT_COMMITTER_EMAIL: 'test@example.com',
+  GIT_COMMITTER_DATE: at,
+}
+const gitIn = (folder: string, ...args: string[]) => {
+  const env = { ...process.env, ...author, ...committer }
+  return execFileSync('git', args, { cwd: folder, env, encoding: 'utf8' }).trim()
+}
+const editIn = (folder: string, path: string, from: string | RegExp, to: string) =>
+  writeFileSync(join(folder, path), readFileSync(join(folder, path), 'utf8').replace(from, to))
+
+/** This checkout as it is, on main, in one commit of `day`; its own check succeeds. */
+const origin = `${t.testdir({ origin: {} })}/origin`
+for (const path of gitIn(root, 'ls-files', '-z', '--cached', '--others', '--exclude-standard').split('\0')) {
+  if (!path || !existsSync(join(root, path))) continue
+  mkdirSync(join(origin, dirname(path)), { recursive: true })
+  cpSync(join(root, path), join(origin, path))
+}
+writeFileSync(join(origin, 'CHANGELOG.md'), changelog)
+writeFileSync(join(origin, '.ci/run'), 'test "$CI_FULL" = true && test ! -e broken\n')
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const ours = new RegExp(`("name": "bailiwick",\\s+"version": )"${version}"`, 'g')
+for (const path of ['package.json', 'package-lock.json']) editIn(origin, path, ours, '$1"9.1.0"')
+gitIn(origin, 'init', '--quiet', '--initial-branch=main')
+gitIn(origin, 'add', '.')
+gitIn(origin, 'commit', '--quiet', '--message', 'All')
+
+/** A clone of it, with or without a docker daemon. */
 function clone(t: Test, { daemon = false } = {}) {
-  const folder = t.testdir({ bin: {}, checkout: {} })
+  const folder = t.testdir({ bin: {} })
   const [bin, checkout] = [join(folder, 'bin'), join(folder, 'checkout')]
-  const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
-    cwd: root,
-    encoding: 'utf8',
-  })
-  for (const path of files.split('\0').filter((path) => path && existsSync(join(root, path)))) {
-    mkdirSync(join(checkout, dirname(path)), { recursive: true })
-    cpSync(join(root, path), join(checkout, path))
-  }
+  gitIn(folder, 'clone', '--quiet', origin, checkout)
   symlinkSync(join(root, 'node_modules'), join(checkout, 'node_modules'))
   writeFileSync(join(bin, 'docker'), docker(daemon), { mode: 0o755 })
   const write = (path: string, text: string) => writeFileSync(join(checkout, path), text)
-  const edit = (path: string, from: string | RegExp, to: string) =>
-    write(path, readFileSync(join(checkout, path), 'utf8').replace(from, to))
-  write('CHANGELOG.md', changelog)
-  write('.ci/run', 'test "$CI_FULL" = true && test ! -e broken\n')
-  edit('package.json', /"version": ".*"/, '"version": "9.1.0"')
-  const lock = JSON.parse(readFileSync(join(checkout, 'package-lock.json'), 'utf8'))
-  lock.packages[''].version = '9.1.0'
-  write('package-lock.json', JSON.stringify({ ...lock, version: '9.1.0' }))
-  const at = `${day}T12:00:00Z`
-  const env = {
-    ...process.env,
-    PATH: `${bin}${delimiter}${process.env.PATH}`,
-    ...{ GIT_COMMITTER_DATE: at, GIT_AUTHOR_DATE: at },
-  }
-  const git = (...args: string[]) =>
-    execFileSync('git', args, { cwd: checkout, env, encoding: 'utf8' }).trim()
+  const edit = (path: string, from: string | RegExp, to: string) => editIn(checkout, path, from, to)
+  const git = (...args: string[]) => gitIn(checkout, ...args)
   const commit = () => {
     git('add', '.')
-    git('commit', '--quiet', '--message', 'All')
+    git('commit', '--quiet', '--message', 'More')
     return git('rev-parse', 'HEAD')
   }
-  git('init', '--quiet', '--initial-branch=main')
-  git('config', 'user.name', 'Test')
-  git('config', 'user.email', 'test@example.com')
-  const first = commit()
-  const release = (...args: string[]) => releaseWith('022', ...args)
+  const env = {
+    ...process.env,
+    ...committer,
+    PATH: `${bin}${delimiter}${process.env.PATH}`,
+  }
   const releaseWith = (umask: string, ...args: string[]) =>
     new Promise<{ code: number; out: string; err: string }>((resolve) => {
       const line = ['-c', `umask ${umask}; exec "$0" src/entry.cjs release "$@"`, process.execPath, ...args]
@@ -82,7 +91,19 @@ function clone(t: Test, { daemon = false } = {}) {
         resolve({ code: Number(error?.code ?? 0), out, err }),
       )
     })
-  return { folder, bin, checkout, write, edit, git, commit, first, release, releaseWith }
+  const release = (...args: string[]) => releaseWith('022', ...args)
+  return {
+    folder,
+    bin,
+    checkout,
+    write,
+    edit,
+    git,
+    commit,
+    first: git('rev-parse', 'HEAD'),
+    release,
+    releaseWith,
+  }
 }
 
 const names = [
@@ -185,14 +206,14 @@ t.test('with a docker daemon, the image is built of what git has and saved besid
 
 t.test('every reason against a release is given at once, and nothing is made', async (t) => {
   const { folder, checkout, git, write, edit, first, release } = clone(t)
-  git('commit', '--quiet', '--allow-empty', '--message', 'Next')
   git('tag', 'v9.1.0', first)
+  git('commit', '--quiet', '--allow-empty', '--message', 'Next')
   git('switch', '--quiet', '--create', 'feature')
   write(
     'CHANGELOG.md',
     changelog.replace(day, 'soon').replace('[Unreleased]\n', '[Unreleased]\n\n- A bell\n'),
   )
-  edit('package-lock.json', '"version":"9.1.0"', '"version":"9.0.0"')
+  edit('package-lock.json', '"version": "9.1.0"', '"version": "9.0.0"')
   const { code, err } = await release('--checked', first, '--out', join(folder, 'bin'))
   t.equal(code, 1)
   t.match(err, /^Not released:\nFiles have changed: .*\n M CHANGELOG.md\n M package-lock.json/)
