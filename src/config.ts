@@ -3,6 +3,7 @@ import type { Sending } from './platform/db/scope.ts'
 import { certificateFault } from './platform/http/new-server.ts'
 import { isLoopbackHost } from './platform/loopback.ts'
 import { type Setting, SettingError } from './setting-forms.ts'
+import { unknownSettings } from './setting-names.ts'
 import { settings } from './settings.ts'
 
 type Values = { [Name in keyof typeof settings]: (typeof settings)[Name]['fallback'] }
@@ -16,37 +17,6 @@ export type Config = Readonly<Values> & {
   /** File descriptor of the listening socket that systemd opened: sd_listen_fds(3). */
   readonly listenFd: number | undefined
 }
-
-const ourNames = [
-  'OTP',
-  'JWT',
-  'DATABASE',
-  'EMAIL_LINK',
-  'EMAIL_VERIFICATION',
-  'RATE_LIMIT',
-  'LIMIT',
-  'MAGIC_LINK',
-  'MANAGEMENT',
-  'ACCESS_TOKEN',
-  'REFRESH_TOKEN',
-  'PASSKEYS?',
-  'PASSWORD_RESET',
-  'PASSWORD_BLOCKED',
-  'INVITATION',
-  'REGISTRATION',
-  'SMTP',
-  'SECRET_KEYS',
-  '(DECISION|EVENT|AUDIT|MAIL|DEAD_LETTER|SIGN_IN_PLACE|APPROVAL_BODY)_RETENTION',
-  'WEBHOOK',
-  'TRUSTED_PROXIES',
-  'QUEUE_BOARD',
-  'REDIS_REQUIRE',
-  'SHUTDOWN',
-  'TLS_(CERTIFICATE|PRIVATE_KEY)',
-  'CONSOLE',
-  'POLICIES',
-]
-const ourPrefixes = new RegExp(`^(${ourNames.join('|')})(_|$)`)
 
 /** Thrown at boot with every fault of the configuration at once. The message is for an operator. */
 export class ConfigError extends Error {
@@ -87,9 +57,7 @@ export function readConfig(
       faults.push(`${name} ${error instanceof SettingError ? error.message : 'cannot be read from its file'}`)
     }
   }
-  for (const name of Object.keys(env))
-    if (ourPrefixes.test(name) && !(name.replace(/_FILE$/, '') in settings))
-      faults.push(`${name} is not a setting of this service: check its spelling`)
+  faults.push(...unknownSettings(env))
   const config = derive(values as Values, env)
   // A value that could not be read counts as absent below: its first fault says more.
   const named = (fault: string) => faults.some((first) => first.split(' ')[0] === fault.split(' ')[0])
