@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs, promisify } from 'node:util'
+import { promisify } from 'node:util'
+import { defaulted, flag, namesOf, optional, wholeNumber } from '../src/cli/options.ts'
+import { scriptOptions } from '../src/cli/script-options.ts'
 import { reportAndExit } from '../src/stop-signal.ts'
 import { measureCurves } from './curves.ts'
 import { measureDecisions } from './decisions.ts'
@@ -37,30 +39,28 @@ const parts = [
 type Part = (typeof parts)[number]
 const quickParts: readonly Part[] = ['decisions', 'requests', 'single', 'start']
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: 'string' },
-    rounds: { type: 'string', default: '5' },
-    clients: { type: 'string', default: '32' },
-    minutes: { type: 'string', default: '10' },
-    only: { type: 'string' },
-    quick: { type: 'boolean', default: false },
-    json: { type: 'boolean', default: false },
-    profile: { type: 'boolean', default: false },
-    write: { type: 'boolean', default: false },
-  },
+const count = wholeNumber(1, 10_000)
+const values = scriptOptions('bench', {
+  seconds: optional('<n>', 'Seconds of a round', count),
+  rounds: defaulted('<n>', 'Rounds', count, 5),
+  clients: defaulted('<n>', 'Clients at a time', count, 32),
+  minutes: defaulted('<n>', 'Minutes of the part memory', count, 10),
+  only: optional(
+    '<name>,...',
+    'These parts and suites',
+    namesOf([...parts, ...suites.map(({ name }) => name)]),
+  ),
+  quick: flag('Only parts that end within five minutes'),
+  json: flag('Print JSON'),
+  profile: flag('Leave a .cpuprofile of the API'),
+  write: flag('Put the figures into RESULTS.md'),
 })
-const rounds = Number(values.rounds)
-const seconds = Number(values.seconds ?? (values.quick ? 1 : 5))
+const { rounds } = values
+const seconds = values.seconds ?? (values.quick ? 1 : 5)
 const on = machine()
 
 async function main() {
-  const names = values.only?.split(',')
-  const unknown = names?.find((name) => !isPart(name) && !suites.some((suite) => suite.name === name))
-  if (unknown) {
-    const known = [...parts, ...suites.map(({ name }) => name)].join(', ')
-    throw new Error(`Unknown part ${unknown}. The parts and suites are: ${known}`)
-  }
+  const names = values.only
   const chosenSuites = choose(names?.filter((name) => !isPart(name)))
   const chosen = names
     ? parts.filter(
@@ -230,7 +230,7 @@ const measure: Record<Part, (chosen: Suite[]) => Promise<Measured>> = {
     }
   },
   async memory() {
-    const seen = await measureMemory(Number(values.minutes))
+    const seen = await measureMemory(values.minutes)
     const about = `MB of the API over ${values.minutes} minutes of mixed load (16 clients: reads, lists, rotation, switches, logins), every 30 s; first before the load.`
     return section('Memory', `${about}\n\n${seen.join(' ')}`, seen)
   },
@@ -242,7 +242,7 @@ interface Probe {
 }
 
 async function withStage(work: (stage: Stage) => Promise<Measured>): Promise<Measured> {
-  const stage = await openStage(Number(values.clients), values.profile ? ['--cpu-prof'] : [])
+  const stage = await openStage(values.clients, values.profile ? ['--cpu-prof'] : [])
   try {
     return await work(stage)
   } finally {

@@ -1,10 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { scriptOptions } from '../src/cli/script-options.ts'
 import { findLockProblems, findNpmrcProblems } from './find-lock-problems.ts'
 import { readAdvisories, readOutdated } from './registry-answers.ts'
 
 // npm run dependencies:check: exits with 1 where package.json, package-lock.json or .npmrc have what they must not, or an advisory
 // is high or critical. Without an answer of the registry it says so and goes by the files alone.
 
+scriptOptions('dependencies:check', {})
 const read = (file: string) => JSON.parse(readFileSync(file, 'utf8'))
 
 const [advisories, outdated] = await Promise.all([readAdvisories(), readOutdated()])

@@ -1,21 +1,20 @@
 import { join, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
+import { anyText, defaulted, flag, optional } from '../src/cli/options.ts'
+import { scriptOptions } from '../src/cli/script-options.ts'
 import { makeRelease, ReleaseRefused } from './make-release.ts'
 
 const root = join(import.meta.dirname, '..')
-const { values } = parseArgs({
-  options: {
-    checked: { type: 'string' },
-    out: { type: 'string', default: join(root, 'dist') },
-    'without-image': { type: 'boolean', default: false },
-  },
+const given = scriptOptions('release', {
+  checked: optional('<commit>', 'The commit that CI has passed'),
+  out: defaulted('<folder>', 'Where the files are written', anyText, join(root, 'dist')),
+  'without-image': flag('Without the image'),
 })
 try {
   await makeRelease({
     root,
-    out: resolve(values.out),
-    checked: values.checked,
-    image: !values['without-image'],
+    out: resolve(given.out),
+    checked: given.checked,
+    image: !given['without-image'],
     print: console.log,
   })
 } catch (error) {

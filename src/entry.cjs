@@ -35,7 +35,7 @@ const usages = {
   adversary:
     'npm run adversary [-- --quick] [--only <attack>,...] [--mutations]\n\n  Attack a service of its own, on a temporary Postgres, and print what was tried and found. --mutations: prove that the attacks find mistakes, by making some in a copy of the checkout',
   console:
-    'npm run console [-- --check | --screenshots [--page <path> ...] [--out <folder>]]\n\n  Build the pages of the console. --check: only compare the committed files with a new build. --screenshots: also write pictures of a seeded service to docs/images, or of these pages to a folder',
+    'npm run console [-- --check | --screenshots [--page <path>,...] [--out <folder>]]\n\n  Build the pages of the console. --check: only compare the committed files with a new build. --screenshots: also write pictures of a seeded service to docs/images, or of these pages to a folder',
   chaos:
     'npm run chaos [-- --quick] [--redis] [--only <fault>] [--minutes 60] [--abuse 10] [--json]\n\n  Break one thing after the other under load, and count what was lost. --minutes: then measure how memory grows (--only none: nothing else). --abuse: instead, let one tenant spend all its limits for this many minutes',
   policies:

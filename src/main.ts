@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { scriptOptions } from './cli/script-options.ts'
 import { type Config, readConfig, roleUrls } from './config.ts'
 import { assertAnswers, assertDatabaseIsSound } from './platform/db/soundness.ts'
 import { createLogger } from './platform/log.ts'
@@ -12,6 +13,7 @@ const roles = ['api', 'system'] as const
 
 /** The API process: configuration, a sound database, listen, drain. */
 async function main() {
+  scriptOptions('api', {})
   const config = readConfig(undefined, roles)
   const log = createLogger(config.LOG_LEVEL, config.production, config.tracing)
   const tracing = await beginTracing(config, { name: 'bailiwick-api', version }, log)

@@ -1,4 +1,5 @@
 import type { Queue } from 'bullmq'
+import { didYouMean, Misuse, sentence } from '../src/cli/options.ts'
 import { measureCircuits } from '../src/events/webhooks/store.ts'
 import { describeError, serverOf } from '../src/platform/describe-error.ts'
 import { openQueueBackend } from '../src/platform/jobs/queue-backend.ts'
@@ -37,10 +38,16 @@ export const actors: readonly Actor[] = [
   retention,
 ]
 
-const drainLimit = 20_000
+/** Throws {@link Misuse} for a name that no actor has. */
+export function assertAreActors(names: readonly string[]): void {
+  const known = actors.map(({ name }) => name)
+  const unknown = names.find((name) => !known.includes(name))
+  if (unknown === undefined) return
+  const why = `Unknown actor ${unknown}. The actors are: ${known.join(', ')}`
+  throw new Misuse(sentence(`${why}${didYouMean(unknown, known)}`))
+}
 
-/** The command line names an unknown actor. The message is for operators. */
-export class UnknownActor extends Error {}
+const drainLimit = 20_000
 
 /**
  * Starts the named actors, or all. `stop` resolves when the work in progress is done, after 20 s at most: another process
@@ -50,11 +57,7 @@ export async function startActors(
   deps: WorkerDeps,
   names: string[] = [],
 ): Promise<{ stop(): Promise<void>; areRunning(): boolean; listQueues(): Promise<Queue[]> }> {
-  const unknown = names.find((name) => !actors.some((actor) => actor.name === name))
-  if (unknown !== undefined)
-    throw new UnknownActor(
-      `Unknown actor ${unknown}. The actors are: ${actors.map((actor) => actor.name).join(', ')}.`,
-    )
+  assertAreActors(names)
   const chosen = chooseActors(deps, names)
   const outage = outageLog(deps.log, deps.config.REDIS_URL ? 'Redis' : 'Postgres')
   const backend = openQueueBackend({

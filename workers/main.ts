@@ -1,3 +1,5 @@
+import { Misuse } from '../src/cli/options.ts'
+import { refuseUsage, scriptArguments } from '../src/cli/script-options.ts'
 import { ConfigError, readConfig, roleUrls } from '../src/config.ts'
 import { openManagementPort } from '../src/management/management-port.ts'
 import { WrongSecretKeys } from '../src/platform/db/reseal.ts'
@@ -11,7 +13,7 @@ import { releaseStartMemory } from '../src/platform/release-start-memory.ts'
 import { lowerThreadPriority } from '../src/platform/thread-priority.ts'
 import { beginTracing } from '../src/platform/tracing/begin-tracing.ts'
 import { version } from '../src/version.ts'
-import { startActors, UnknownActor } from './actors.ts'
+import { assertAreActors, startActors } from './actors.ts'
 import { openWorkerDeps, UnboundRole, WorkerSettingsMissing } from './deps.ts'
 
 const hardLimit = 25_000
@@ -19,7 +21,9 @@ const hardLimit = 25_000
 type Running = Awaited<ReturnType<typeof startActors>>
 
 /** Starts the actors named on the command line, or all, and runs until SIGTERM or SIGINT. */
-async function main(names: string[]): Promise<void> {
+async function main(): Promise<void> {
+  const { words: names } = scriptArguments('worker', {})
+  assertAreActors(names)
   lowerThreadPriority() // requests to an API on the same machine come first
   const config = readConfig(undefined, ['worker'])
   const log = createLogger(config.LOG_LEVEL, config.production, config.tracing)
@@ -62,14 +66,14 @@ async function main(names: string[]): Promise<void> {
 const forOperators = [
   ConfigError,
   PortTaken,
-  UnknownActor,
   WorkerSettingsMissing,
   UnboundRole,
   UnsoundDatabase,
   WrongSecretKeys,
 ]
 
-main(process.argv.slice(2)).catch((error) => {
+main().catch((error) => {
+  if (error instanceof Misuse) refuseUsage('worker', error.message)
   const expected = forOperators.some((kind) => error instanceof kind)
   console.error(expected ? error.message : [describeError(error), ...originOf(error)].join('\n  '))
   process.exit(1)

@@ -3,7 +3,7 @@ import { UnsoundDatabase } from '../platform/db/soundness.ts'
 import { reasonOf } from '../stop-signal.ts'
 import { helpOf, type Outcome, usageOf } from './command.ts'
 import { commands } from './commands.ts'
-import { Misuse, readOptions } from './options.ts'
+import { didYouMean, Misuse, readOptions, sentence } from './options.ts'
 import { printableJson, printableLines } from './printable.ts'
 
 /** How a call ends: the exit code, and the texts for stdout (results, help) and stderr (everything else). */
@@ -49,8 +49,12 @@ const printed = ({ data, text }: Outcome, json: boolean) =>
   json ? printableJson(data) : printableLines(text)
 
 function unknownCommand(name: string, json: boolean): Answer {
-  const sentence = name.startsWith('-') || name === '' ? 'Name a command.' : `Unknown command ${name}.`
-  const err = json ? failure('misuse', sentence) : `${sentence}\n\n${listOfCommands()}`
+  const meant = didYouMean(
+    name,
+    commands.map((command) => command.name),
+  )
+  const why = name.startsWith('-') || name === '' ? 'Name a command' : `Unknown command ${name}${meant}`
+  const err = json ? failure('misuse', sentence(why)) : `${sentence(why)}\n\n${listOfCommands()}`
   return { code: 2, out: '', err }
 }
 

@@ -2,6 +2,7 @@ import { text as readAll } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import { normaliseEmail } from '../platform/email-address.ts'
+import { nearestName } from '../policy-engine/nearest-name.ts'
 
 /** Wrong usage of a command: exit 2. The message never repeats a value, which could be a secret. */
 export class Misuse extends Error {}
@@ -74,7 +75,24 @@ export const wholeNumber =
 export const oneOf =
   <const Name extends string>(...names: Name[]): Reader<Name> =>
   (text) =>
-    names.find((name) => name === text) ?? wrong(`must be one of ${names.join(', ')}`)
+    nameOf(names, text)
+
+/** Names with commas between them, each one of `known`. */
+export const namesOf =
+  <Name extends string>(known: readonly Name[]): Reader<Name[]> =>
+  (text) =>
+    text.split(',').map((name) => nameOf(known, name))
+
+function nameOf<Name extends string>(known: readonly Name[], given: string): Name {
+  const name = known.find((one) => one === given)
+  return name ?? wrong(`must be one of ${known.join(', ')}${didYouMean(given, known)}`)
+}
+
+/** A question for the name that was probably meant; empty if none is near. It follows a sentence without its period. */
+export function didYouMean(given: string, known: Iterable<string>): string {
+  const meant = nearestName(given, known)
+  return meant === null ? '' : `. Did you mean ${meant}?`
+}
 
 /** A day (its start in UTC) or a date and time of RFC 3339, as ms since 1970. */
 export const moment: Reader<number> = (text) =>
@@ -87,8 +105,16 @@ function wrong(expectation: string): never {
 }
 
 /** Parses the arguments of a command. Throws {@link Misuse}, which names the unknown, missing or malformed option. */
-export function readOptions<O extends Options>(args: string[], options: O): Values<O> {
-  const given = parse(args, options)
+export const readOptions = <O extends Options>(args: string[], options: O): Values<O> =>
+  readArguments(args, options).options
+
+/** The same for arguments that can contain `words` besides options. Without them, a word is refused. */
+export function readArguments<O extends Options>(
+  args: string[],
+  options: O,
+  { words = false } = {},
+): { options: Values<O>; words: string[] } {
+  const { values: given, positionals } = parse(args, options, words)
   const missing = Object.entries(options).filter(([name, { required }]) => required && !(name in given))
   if (missing.length > 0)
     throw new Misuse(`${missing.map(([name]) => `--${name}`).join(' and ')} is missing.`)
@@ -96,27 +122,49 @@ export function readOptions<O extends Options>(args: string[], options: O): Valu
     try {
       return [name, option.read(given[name])]
     } catch (error) {
-      throw error instanceof Misuse ? new Misuse(`--${name} ${error.message}.`) : error
+      throw error instanceof Misuse ? new Misuse(sentence(`--${name} ${error.message}`)) : error
     }
   })
-  return Object.fromEntries(read)
+  return { options: Object.fromEntries(read), words: positionals }
 }
 
-function parse(args: string[], options: Options): Record<string, string | boolean | undefined> {
+interface Parsed {
+  values: Record<string, string | boolean | undefined>
+  positionals: string[]
+}
+
+function parse(args: string[], options: Options, allowPositionals: boolean): Parsed {
   const types = Object.entries(options).map(
     ([name, { value }]) => [name, { type: value === undefined ? 'boolean' : 'string' }] as const,
   )
   try {
-    return parseArgs({ args, options: Object.fromEntries(types), allowPositionals: false }).values as never
+    const parsed = parseArgs({ args, options: Object.fromEntries(types), allowPositionals, tokens: true })
+    assertOnce(parsed.tokens)
+    return parsed as never
   } catch (error) {
-    throw new Misuse(sentenceOf(error as NodeJS.ErrnoException))
+    throw error instanceof Misuse ? error : new Misuse(sentenceOf(error as NodeJS.ErrnoException, options))
   }
 }
 
+/** Refuses an option with two values: the first would have no effect. */
+function assertOnce(tokens: readonly { kind: string; name?: string; value?: unknown }[]): void {
+  const names = tokens.flatMap(({ kind, name, value }) =>
+    kind === 'option' && value !== undefined ? [name] : [],
+  )
+  const twice = names.find((name, index) => names.indexOf(name) < index)
+  if (twice !== undefined) throw new Misuse(`--${twice} is given twice.`)
+}
+
+/** Ends a sentence, unless a question follows it. */
+export const sentence = (text: string) => (text.endsWith('?') ? text : `${text}.`)
+
 /** Replaces Node's own messages, which repeat the given value. */
-function sentenceOf({ code, message }: NodeJS.ErrnoException): string {
+function sentenceOf({ code, message }: NodeJS.ErrnoException, options: Options): string {
   const [, name = 'An option'] = /'(--?[\w:-]+)/.exec(message) ?? []
-  if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return `Unknown option ${name}.`
+  if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
+    const known = Object.keys(options).map((option) => `--${option}`)
+    return sentence(`Unknown option ${name}${didYouMean(name, known)}`)
+  }
   if (code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL')
     return 'Unexpected argument: give every value by an option.'
   if (/does not take an argument/.test(message)) return `${name} takes no value.`

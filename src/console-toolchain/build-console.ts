@@ -1,10 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { parseArgs } from 'node:util'
 import { build, type Metafile } from 'esbuild'
 import { z } from 'zod'
 import { openapiDocument } from '../api-description/openapi.ts'
 import { listRoutes } from '../app.ts'
+import { anyText, defaulted, flag, optional } from '../cli/options.ts'
+import { scriptOptions } from '../cli/script-options.ts'
 import { readConfig } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { eventTypes } from '../platform/outbox/event-types.ts'
@@ -105,13 +106,11 @@ function differing(folder: string, wanted: ReadonlyMap<string, string>): string[
   return [...new Set([...present, ...wanted.keys()])].filter((name) => !isSame(name))
 }
 
-const { values } = parseArgs({
-  options: {
-    check: { type: 'boolean' },
-    screenshots: { type: 'boolean' },
-    page: { type: 'string', multiple: true, default: [] },
-    out: { type: 'string', default: join(root, 'docs/images') },
-  },
+const values = scriptOptions('console', {
+  check: flag('Only compare the committed files with a new build'),
+  screenshots: flag('Also write pictures'),
+  page: optional('<path>,...', 'Of these pages', (text) => text.split(',')),
+  out: defaulted('<folder>', 'Where pictures are written', anyText, join(root, 'docs/images')),
 })
 const generated: [file: string, text: string][] = [
   [typesFile, generatedTypes()],
@@ -131,4 +130,4 @@ if (values.check) {
   for (const [name, text] of files) writeFileSync(join(bundle, name), text)
   console.log(`console: ${files.size} files`)
 }
-if (values.screenshots) await takeScreenshots({ folder: values.out, paths: values.page })
+if (values.screenshots) await takeScreenshots({ folder: values.out, paths: values.page ?? [] })

@@ -1,6 +1,7 @@
-import { parseArgs } from 'node:util'
 import { startActors } from '../../workers/actors.ts'
 import { openWorkerDeps } from '../../workers/deps.ts'
+import { flag } from '../cli/options.ts'
+import { scriptOptions } from '../cli/script-options.ts'
 import { readConfig, roleUrls } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { openEngine } from '../open-engine.ts'
@@ -20,28 +21,28 @@ import { type DemoAccount, seedDemo } from './seed.ts'
 
 /** Runs everything in one process, for development: Postgres, migrations, demo data, API, workers. */
 async function main() {
-  const { values } = parseArgs({
-    options: { demo: { type: 'boolean', default: true }, json: { type: 'boolean' } },
-    allowNegative: true,
+  const given = scriptOptions('start', {
+    'no-demo': flag('Without the demo tenant'),
+    json: flag('Print one line of JSON'),
   })
-  const given = readConfig()
-  const lock = await acquireInstanceLock(given.DATA_DIR)
+  const settings = readConfig()
+  const lock = await acquireInstanceLock(settings.DATA_DIR)
   const cleanups: (() => Promise<unknown>)[] = [() => lock.release()]
   const stop = async () => {
     for (const cleanUp of cleanups.reverse()) await cleanUp()
   }
   try {
     await ensureBundle({ production: false, print: () => undefined })
-    const development = await openDevelopment(given)
+    const development = await openDevelopment(settings)
     cleanups.push(() => development.stop())
     const { config } = development
     const newerSchema = await assertDatabaseIsSound(roleUrls(config), config)
-    const log = createLogger(values.json ? 'silent' : config.LOG_LEVEL, false, config.tracing)
+    const log = createLogger(given.json ? 'silent' : config.LOG_LEVEL, false, config.tracing)
     if (newerSchema) log.warn(newerSchema)
     const tracing = await beginTracing(config, { name: 'bailiwick', version }, log)
     cleanups.push(() => tracing.end())
     const metrics = createMetrics(version)
-    const quiet = log.child({}, { level: values.json ? 'silent' : 'warn' })
+    const quiet = log.child({}, { level: given.json ? 'silent' : 'warn' })
     let served: Deps | undefined
     const workerDeps = await openWorkerDeps(config, quiet, Date.now, metrics, () => {
       if (!served) throw new Error('The API has not started')
@@ -66,11 +67,11 @@ async function main() {
       say,
     })
     cleanups.push(async () => endWatch())
-    const demo = values.demo ? await seedDemo(serving.deps) : null
+    const demo = given['no-demo'] ? null : await seedDemo(serving.deps)
     const url = serving.deps.publicUrl()
     await lock.announce(url)
     onStopSignal(stop, config.shutdownDelayMs)
-    if (values.json) console.log(JSON.stringify({ url, pid: process.pid, data_dir: config.DATA_DIR }))
+    if (given.json) console.log(JSON.stringify({ url, pid: process.pid, data_dir: config.DATA_DIR }))
     else printBanner(development, url, demo, performance.now())
   } catch (error) {
     await stop()

@@ -1,5 +1,7 @@
 import { resolve } from 'node:path'
-import { parseArgs, styleText } from 'node:util'
+import { styleText } from 'node:util'
+import { optional } from '../cli/options.ts'
+import { scriptOptions } from '../cli/script-options.ts'
 import { readConfig } from '../config.ts'
 import { reportAndExit } from '../stop-signal.ts'
 import { findRunningUrl } from './instance-lock.ts'
@@ -9,8 +11,10 @@ import { createWalk, UnexpectedAnswer } from './tour/walk.ts'
 
 /** Takes a newcomer through the running service: one HTTP call after another, each printed as a line to copy. */
 async function main() {
-  const { values } = parseArgs({ options: { url: { type: 'string' } } })
-  const url = values.url ?? (await urlOfService())
+  const given = scriptOptions('tour', {
+    url: optional('<url>', 'The service; the one of npm start without it'),
+  })
+  const url = given.url ?? (await urlOfService())
   await assertAnswers(url)
   const walk = createWalk(url.replace(/\/+$/, ''), console.log)
   console.log(`A tour of ${url} in ${steps.length} steps. Lines after $ can be pasted into a shell.\n`)

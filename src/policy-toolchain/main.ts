@@ -1,4 +1,5 @@
-import { parseArgs } from 'node:util'
+import { flag } from '../cli/options.ts'
+import { refuseUsage, scriptArguments } from '../cli/script-options.ts'
 import { readConfig } from '../config.ts'
 import { onStopSignal, reportAndExit } from '../stop-signal.ts'
 import { writeNewRule } from './new-rule.ts'
@@ -7,18 +8,15 @@ import { watchPolicies } from './watch-policies.ts'
 
 /** `npm run policies`: builds the bundle, builds it after each change (`--watch`), or begins a rule (`new <name>`). */
 async function main() {
-  const { values, positionals } = parseArgs({
-    options: { watch: { type: 'boolean' } },
-    allowPositionals: true,
-  })
-  const [verb, name, ...more] = positionals
-  if (verb === 'new' && name !== undefined && more.length === 0) {
+  const { options, words } = scriptArguments('policies', { watch: flag('Again after each change') })
+  const [verb, name, ...more] = words
+  if (verb === 'new' && name !== undefined && more.length === 0 && !options.watch) {
     for (const file of writeNewRule(name)) console.log(file)
     console.log('Change the example to your rule, then run: npm run policies')
     return
   }
-  if (verb !== undefined) throw new Error('Wrong usage: npm run policies [-- --watch | new <name>]')
-  if (!values.watch) {
+  if (verb !== undefined) refuseUsage('policies', 'Give --watch, or new and one name.')
+  if (!options.watch) {
     await buildPolicies({ print: console.log, opaPath: readConfig(undefined, []).OPA_PATH })
     return
   }

@@ -1,6 +1,7 @@
 import { glob, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
+import { defaulted, flag, wholeNumber } from '../cli/options.ts'
+import { scriptArguments } from '../cli/script-options.ts'
 import { findCitus, startCitusCluster } from './citus-cluster.ts'
 import { startTestCluster, type TestCluster } from './test-cluster.ts'
 import { type Lanes, runInLanes, type TestFile } from './test-lanes.ts'
@@ -58,28 +59,24 @@ try {
 }
 
 async function test(): Promise<number> {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      all: { type: 'boolean', default: false },
-      distributed: { type: 'boolean', default: false },
-      jobs: { type: 'string', default: '4' },
-    },
+  const { options: values, words } = scriptArguments('test', {
+    all: flag('The nightly tests, too'),
+    distributed: flag('On a distributed Postgres'),
+    jobs: defaulted('<n>', 'Number of parallel processes', wholeNumber(1, 99), 4),
   })
-  if (!/^[1-9]\d?$/.test(values.jobs)) throw new Error('--jobs must be a whole number from 1 to 99')
   const times = JSON.parse(await readFile(timesFile, 'utf8').catch(() => '{}')) as Record<string, number>
   const citus = values.distributed ? await findCitus() : null
   if (values.distributed && !citus) {
     console.log('skipped: Citus is not installed in /usr/lib/postgresql')
     return 0
   }
-  const named = values.distributed && positionals.length === 0 ? onCitus : positionals
+  const named = values.distributed && words.length === 0 ? onCitus : words
   const files = await chooseFiles(named, values.all, times)
   const servers = citus ? await startCitus(citus) : [process.env.TEST_DATABASE_URL || (await startCluster())]
   const [url, ...workers] = servers
   if (interrupted) return 130
   lanes = runInLanes(files, {
-    lanes: Math.min(Number(values.jobs), files.length),
+    lanes: Math.min(values.jobs, files.length),
     // Processes share compiled code. Go collects garbage less often: opa takes three quarters of the processor time that
     // it took before, and 150 MB. Tests have no time limit, because a slow machine must not fail them.
     env: {

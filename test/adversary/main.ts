@@ -1,4 +1,5 @@
-import { parseArgs } from 'node:util'
+import { defaulted, flag, namesOf, optional, wholeNumber } from '../../src/cli/options.ts'
+import { scriptOptions } from '../../src/cli/script-options.ts'
 import { startTestCluster } from '../../src/test-runner/test-cluster.ts'
 import type { Attack, Size } from './attack.ts'
 import { attacks } from './attacks.ts'
@@ -11,39 +12,27 @@ import { runAttack } from './run-attack.ts'
 const findingsShown = 20
 
 async function main(): Promise<number> {
-  const { values } = parseArgs({
-    options: {
-      quick: { type: 'boolean', default: false },
-      only: { type: 'string' },
-      mutations: { type: 'boolean', default: false },
-      /** The part that `npm test` runs, and an end at the first finding: for the mutations. */
-      part: { type: 'boolean', default: false },
-      first: { type: 'boolean', default: false },
-      from: { type: 'string', default: '0' },
-      to: { type: 'string', default: '999' },
-    },
+  const values = scriptOptions('adversary', {
+    quick: flag('A smaller part'),
+    only: optional('<attack>,...', 'These attacks', namesOf(attacks.map(({ name }) => name))),
+    mutations: flag('Prove that the attacks find mistakes'),
+    part: flag('The part that npm test runs'),
+    first: flag('End at the first finding'),
+    from: defaulted('<n>', 'The first mutation', wholeNumber(0, 999), 0),
+    to: defaulted('<n>', 'The last mutation', wholeNumber(0, 999), 999),
   })
-  const chosen = choose(values.only?.split(','))
+  const { only } = values
+  const chosen = attacks.filter(({ name }) => only === undefined || only.includes(name))
   const given = process.env.TEST_DATABASE_URL
   const cluster = given ? undefined : await startTestCluster()
   try {
     process.env.TEST_DATABASE_URL = given ?? cluster!.superuserUrl
-    if (values.mutations)
-      return await applyMutations({ from: Number(values.from), to: Number(values.to) }, chosen)
+    if (values.mutations) return await applyMutations({ from: values.from, to: values.to }, chosen)
     const size = values.part ? 'ci' : values.quick ? 'quick' : 'whole'
     return await attackAll(chosen, size, values.first)
   } finally {
     await cluster?.remove()
   }
-}
-
-function choose(names: string[] | undefined): Attack[] {
-  const unknown = names?.find((name) => !attacks.some((attack) => attack.name === name))
-  if (unknown)
-    throw new Error(
-      `Unknown attack ${unknown}. The attacks are: ${attacks.map(({ name }) => name).join(', ')}`,
-    )
-  return attacks.filter(({ name }) => names === undefined || names.includes(name))
 }
 
 async function attackAll(chosen: readonly Attack[], size: Size, stopsAtFirst: boolean): Promise<number> {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
+import { defaulted, flag, optional, wholeNumber } from '../../src/cli/options.ts'
+import { refuseUsage, scriptOptions } from '../../src/cli/script-options.ts'
 import { reportAndExit } from '../../src/stop-signal.ts'
 import { measureAbuse } from './abuse.ts'
 import { type Fault, faults, fullDisk, redisFaults } from './faults.ts'
@@ -13,15 +14,14 @@ import { type Found, settle, verify } from './verify.ts'
 // memory grow; `--only none` only that. Exits with 1 when something was lost, when a recovery took more than 10 s, or when a
 // request failed in a rolling restart. `--abuse 10` lets one tenant spend all its limits for ten minutes instead.
 
-const { values } = parseArgs({
-  options: {
-    quick: { type: 'boolean', default: false },
-    redis: { type: 'boolean', default: false },
-    only: { type: 'string' },
-    minutes: { type: 'string', default: '0' },
-    abuse: { type: 'string' },
-    json: { type: 'boolean', default: false },
-  },
+const minutes = wholeNumber(0, 10_000)
+const values = scriptOptions('chaos', {
+  quick: flag('Break each thing for a shorter time'),
+  redis: flag('Queues and limits on Redis'),
+  only: optional('<fault>', 'The faults with this in their names, or none'),
+  minutes: defaulted('<n>', 'Then measure how memory grows', minutes, 0),
+  abuse: optional('<n>', 'Instead, let one tenant spend all its limits for this many minutes', minutes),
+  json: flag('Print JSON'),
 })
 
 const clientCount = 6
@@ -39,7 +39,7 @@ interface Outcome {
 }
 
 async function main(): Promise<void> {
-  if (values.abuse !== undefined) return letAbuse(Number(values.abuse))
+  if (values.abuse !== undefined) return letAbuse(values.abuse)
   const chosen = choose()
   const stage = await openStage({ withRedis: values.redis, withSmallDisk: chosen.includes(fullDisk) })
   const journal = newJournal()
@@ -55,7 +55,7 @@ async function main(): Promise<void> {
     for (const fault of chosen)
       if (fault !== fullDisk || stage.smallDisk) outcomes.push(await during(stage, journal, fault))
       else say(`  ${fault.name}: left out, because it takes root to mount a file system`)
-    const growth = await measureGrowth(stage, Number(values.minutes))
+    const growth = await measureGrowth(stage, values.minutes)
     const after = memory(stage)
     await load.stop()
     say('  the load ended; waiting for the workers')
@@ -94,7 +94,10 @@ function choose(): Fault[] {
   if (values.only === 'none') return []
   const chosen = all.filter(({ name }) => name.includes(values.only!))
   if (chosen.length === 0)
-    throw new Error(`No fault is called ${values.only}. There are: ${all.map(({ name }) => name).join('; ')}`)
+    refuseUsage(
+      'chaos',
+      `No fault is called ${values.only}. There are: ${all.map(({ name }) => name).join('; ')}`,
+    )
   return chosen
 }
 

@@ -53,6 +53,9 @@ t.test('missing, malformed and contradictory options are named, without their va
     [['admin:create'], '--email is missing.'],
     [['admin:create', '--email'], '--email needs a value.'],
     [['admin:create', '--email', '--json'], '--email needs a value.'],
+    [['admin:create', '--emial', 'canary'], 'Unknown option --emial. Did you mean --email?'],
+    [['tenants:list', '--limit', '3', '--limit', '5'], '--limit is given twice.'],
+    [['tenants:list', '--status', 'activ'], 'deleted. Did you mean active?'],
     [['admin:create', '--email', 'canary'], '--email must be an e-mail address'],
     [
       ['admin:create', '--email', 'a@example.com', 'canary'],
@@ -95,6 +98,8 @@ t.test(
     t.match(none, { code: 2, out: '', said: /^Name a command\.\n/ })
     const unknown = await call(['fly'])
     t.match(unknown, { code: 2, out: '', said: /^Unknown command fly\.\n/ })
+    const near = await call(['user:find'])
+    t.match(near, { code: 2, out: '', said: /^Unknown command user:find\. Did you mean users:find\?\n/ })
     const help = await call(['--help'])
     t.match(help, { code: 0, said: '' })
     for (const { name } of commands) t.match(help.out, `\n  ${name} `)

@@ -69,7 +69,7 @@ const stage = await openStage(t)
 t.test('an unknown actor ends the process with the list of actors', async (t) => {
   const { child, printed } = await startWorker(t, stage.env, 'letter-pigeon')
   if (child.exitCode === null) await once(child, 'exit')
-  t.equal(child.exitCode, 1)
+  t.equal(child.exitCode, 2)
   const names = actors.map((actor) => actor.name).join(', ')
   t.ok(printed.includes(`Unknown actor letter-pigeon. The actors are: ${names}.`))
 })
