@@ -36,7 +36,7 @@ const fieldError = z.looseObject({
     .string()
     .nullable()
     .optional()
-    .meta({ description: 'For `unknown_member`, `unknown_field` and `unknown_parameter`: the nearest name' }),
+    .meta({ description: 'For the codes `unknown_…`: the nearest name' }),
 })
 
 const problem = z

@@ -165,9 +165,9 @@ export type EventOf<Type extends keyof EventTypes> = { specversion: "1.0"; id: s
 
 export type Event = { [Type in keyof EventTypes]: EventOf<Type> }[keyof EventTypes]
 
-export type Webhook = { id: string; url: string; description: string; event_types: (string)[]; is_active: boolean; status: "active" | "disabled"; disabled_reason: "gone" | "failing" | null; managed_by: string | null; managed_as: string | null; created_at: string; updated_at: string; last_success_at: string | null; last_failure_at: string | null; warnings?: ({ code: "unknown_event_type"; pointer: string })[] }
+export type Webhook = { id: string; url: string; description: string; event_types: (string)[]; is_active: boolean; status: "active" | "disabled"; disabled_reason: "gone" | "failing" | null; managed_by: string | null; managed_as: string | null; created_at: string; updated_at: string; last_success_at: string | null; last_failure_at: string | null }
 
-export type CreatedWebhook = { id: string; url: string; description: string; event_types: (string)[]; is_active: boolean; status: "active" | "disabled"; disabled_reason: "gone" | "failing" | null; managed_by: string | null; managed_as: string | null; created_at: string; updated_at: string; last_success_at: string | null; last_failure_at: string | null; warnings?: ({ code: "unknown_event_type"; pointer: string })[]; secret: string }
+export type CreatedWebhook = { id: string; url: string; description: string; event_types: (string)[]; is_active: boolean; status: "active" | "disabled"; disabled_reason: "gone" | "failing" | null; managed_by: string | null; managed_as: string | null; created_at: string; updated_at: string; last_success_at: string | null; last_failure_at: string | null; secret: string }
 
 export type RotatedSecret = { secret: string; previous_secret_expires_at: string }
 

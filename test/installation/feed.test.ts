@@ -150,7 +150,8 @@ t.test('a token reads the events and tenants that it names, and misses none of t
 t.test('a token needs events and tenants that exist, and ends after 400 days', async (t) => {
   const refused: [string[], number, RegExp][] = [
     [[], 2, /--events and --tenants is missing/],
-    [['--events', 'Tenant.*', '--tenants', '*'], 2, /--events must be types/],
+    [['--events', 'Tenant.*', '--tenants', '*'], 2, /--events must be types .* Did you mean tenant\.\*\?/],
+    [['--events', 'tenant.*,invoice.paid', '--tenants', '*'], 2, /--events must be types/],
     [['--events', '*', '--tenants', 'no-such-tenant'], 1, /No tenant has the slug no-such-tenant/],
     [['--events', '*', '--tenants', '*', '--days', '401'], 2, /--days must be a whole number from 1 to 400/],
   ]

@@ -54,6 +54,12 @@ t.test('the application receives the events of existing and of new tenants, sign
   t.same([...new Set(types)], ['tenant'])
 })
 
+t.test('an event type that no event has is a fault of the manifest', async (t) => {
+  const { code, said } = await apply({ 'all-tenants': { ...webhook, event_types: ['tenant.member_aded'] } })
+  t.equal(code, 1)
+  t.match(said, 'has the type \\"tenant.member_aded\\". Did you mean tenant.member_added?')
+})
+
 t.test("the tenant's daily limit does not keep events from the application", async () => {
   for (const name of ['Galley', 'Deck', 'Hold']) await addDepartment(name)
   await until(() => received('tenant.department_created', ada.tenantId).length === 4)
@@ -72,7 +78,10 @@ t.test('a tenant sees the webhook without its path, and cannot change it', async
   t.match(await ada.delete(path), refused)
   for (const verb of ['test', 'rotate-secret']) t.match(await ada.post(`${path}${verb}/`), refused, verb)
   t.equal((await ada.get(`${path}deliveries/`)).status, 200)
-  const own = await ada.post('/api/v1/webhooks/', { url: `${receiver.url}/own`, event_types: ['none.*'] })
+  const own = await ada.post('/api/v1/webhooks/', {
+    url: `${receiver.url}/own`,
+    event_types: ['identity.passkey_renamed'],
+  })
   t.match(own, { status: 201, body: { managed_by: null } }, 'it does not count towards LIMIT_WEBHOOKS')
 })
 

@@ -1,11 +1,11 @@
-import { eventTypes } from '../../events/webhooks/webhook-schemas.ts'
+import { selectableTypes } from '../../events/webhooks/webhook-schemas.ts'
 import { issueToken } from '../../installation/tokens/application-token.ts'
 import { listSlugs, listTokens, revokeToken, type TokenRow } from '../../installation/tokens/store.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { rfc3339 } from '../../platform/http/schemas.ts'
 import { defineCommand, Refused } from '../command.ts'
-import { anyText, defaulted, id, Misuse, required, wholeNumber } from '../options.ts'
+import { anyText, defaulted, didYouMean, id, Misuse, required, wholeNumber } from '../options.ts'
 import { inColumns } from '../printable.ts'
 import { withPools } from '../with-database.ts'
 
@@ -21,10 +21,10 @@ const listOrAll = (text: string) => (text.trim() === '*' ? null : text.split(','
 
 const typesOrAll = (text: string) => {
   const types = listOrAll(text)
-  const parsed = types && eventTypes.safeParse(types)
-  if (parsed && !parsed.success)
-    throw new Misuse("must be types such as tenant.*,identity.user_created, or '*' for all")
-  return parsed?.data ?? null
+  const unknown = types?.find((type) => !selectableTypes.has(type))
+  if (unknown === undefined) return types
+  const wanted = "must be types such as tenant.*,identity.user_created, or '*' for all"
+  throw new Misuse(`${wanted}${didYouMean(unknown, selectableTypes)}`)
 }
 
 export const appToken = defineCommand({

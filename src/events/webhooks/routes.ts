@@ -41,7 +41,6 @@ import {
   createdWebhook,
   deliverySchema,
   rotatedSecret,
-  showChangedWebhook,
   showDelivery,
   showWebhook,
   webhookBodies,
@@ -117,7 +116,7 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       secret: true,
       act: async (tx, { caller, body }) => {
         const { row, secret } = await createWebhook(tx, deps, caller, body)
-        return { ...showChangedWebhook(row), secret }
+        return { ...showWebhook(row), secret }
       },
     }),
     resourceRoute({
@@ -150,7 +149,7 @@ export const webhookRoutes = (deps: Deps): Route[] => {
         load: lockedWebhook,
         resource: webhookResource,
         act: async (tx, input, webhook) =>
-          showChangedWebhook(await updateWebhook(tx, deps, input.caller, ownWebhook(webhook), input)),
+          showWebhook(await updateWebhook(tx, deps, input.caller, ownWebhook(webhook), input)),
       }),
     ),
     changeRoute({

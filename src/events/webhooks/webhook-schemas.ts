@@ -2,19 +2,26 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { managedBy, rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import { eventTypes as knownTypes } from '../../platform/outbox/event-types.ts'
+import { nearestName } from '../../policy-engine/nearest-name.ts'
 import { type DeliveryRow, deliveryStatuses } from './delivery-store.ts'
 import { type ReceiverRules, whyRefused } from './public-address.ts'
 import type { WebhookRow } from './store.ts'
 
 const maxTypes = 100
 
-const eventType = z
-  .string('Give each event type as text.')
-  .max(128, 'An event type can have at most 128 characters.')
-  .regex(
-    /^[a-z][a-z0-9_-]*(\.[a-z0-9][a-z0-9_-]*)*(\.\*)?$/,
-    'Give an event type such as identity.user_created, or a prefix such as identity.*. An empty list means all.',
-  )
+const types = Object.keys(knownTypes)
+const families = [...new Set(types.map((type) => `${type.slice(0, type.indexOf('.'))}.*`))]
+/** What `event_types` can contain: the types of the service, and the prefixes that stand for many. */
+export const selectableTypes: ReadonlySet<string> = new Set([...types, ...families])
+
+const eventType = z.string('Give each event type as text.').superRefine((type, context) => {
+  if (selectableTypes.has(type)) return
+  const meant = nearestName(type, selectableTypes)
+  const shown = JSON.stringify(type.slice(0, 64))
+  const hint = meant === null ? `Prefixes are ${families.join(', ')}.` : `Did you mean ${meant}?`
+  const message = `No event of the service has the type ${shown}. ${hint} An empty list means all.`
+  context.addIssue({ code: 'custom', message, params: { code: 'unknown_event_type', meant } })
+})
 
 const tooMany = `Give at most ${maxTypes} types; identity.* stands for many.`
 
@@ -25,7 +32,7 @@ export const eventTypes = z
   .pipe(z.array(eventType))
   .transform((types) => [...new Set(types)])
   .meta({
-    description: 'Which events are sent, by type or prefix; empty for all. Types can be your own.',
+    description: 'Which events are sent, by type or prefix; empty for all',
     example: ['identity.*', 'tenant.member_added'],
     override: { type: 'array', items: { type: 'string', maxLength: 128 }, maxItems: maxTypes },
   })
@@ -85,10 +92,6 @@ export const webhookSchema = z
     updated_at: timestamp,
     last_success_at: timestamp.nullable(),
     last_failure_at: timestamp.nullable(),
-    warnings: z
-      .array(z.object({ code: z.literal('unknown_event_type'), pointer: z.string() }))
-      .optional()
-      .meta({ description: 'After a change: event types that match no event of the service today' }),
   })
   .meta({ id: 'Webhook' })
 
@@ -124,20 +127,6 @@ export const showWebhook = (row: WebhookRow) => ({
   last_success_at: moment(row.last_success_at),
   last_failure_at: moment(row.last_failure_at),
 })
-
-/** A webhook after a change, with warnings about event types that look misspelt. */
-export const showChangedWebhook = (row: WebhookRow) => ({
-  ...showWebhook(row),
-  warnings: row.event_types.flatMap((type, index) =>
-    isKnown(type) ? [] : [{ code: 'unknown_event_type' as const, pointer: `/event_types/${index}` }],
-  ),
-})
-
-/** Whether a type, or a prefix such as `identity.*`, matches an event of the service. */
-const isKnown = (type: string): boolean =>
-  type.endsWith('.*')
-    ? Object.keys(knownTypes).some((known) => known.startsWith(type.slice(0, -1)))
-    : Object.hasOwn(knownTypes, type)
 
 /** `inactive`: turned off by the tenant; `disabled`: by the service. */
 export const stateOf = ({ is_active, disabled_reason }: Pick<WebhookRow, 'is_active' | 'disabled_reason'>) =>

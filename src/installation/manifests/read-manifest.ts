@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { ReceiverRules } from '../../events/webhooks/public-address.ts'
-import { valueAt } from '../../platform/http/field-errors.ts'
+import { ownCode, valueAt } from '../../platform/http/field-errors.ts'
 import { jsonFault } from '../../platform/http/json-fault.ts'
 import { knownIn } from '../../platform/http/known-members.ts'
 import { locate, pointerTo } from '../../platform/http/locate.ts'
@@ -68,5 +68,5 @@ function faultOf(issue: z.core.$ZodIssue, root: unknown): Fault {
   const name = String(issue.path.at(-1))
   return isMissing
     ? { pointer, code: 'required', detail: `${name} is missing. ${issue.message}` }
-    : { pointer, code: 'invalid', detail: issue.message }
+    : { pointer, code: issue.code === 'custom' ? ownCode(issue).code : 'invalid', detail: issue.message }
 }

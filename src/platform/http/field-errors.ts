@@ -1,4 +1,4 @@
-import type { ZodError, ZodType } from 'zod'
+import type { ZodError, ZodType, z } from 'zod'
 import { type FieldError, validationError } from '../errors.ts'
 
 /** Validates a value. Throws 400 with its faults. */
@@ -11,12 +11,20 @@ export function parsed(schema: ZodType | undefined, value: unknown): unknown {
 
 /** The faults that a schema finds in `value`, as the errors of a 400. A missing field is `required`, and its sentence says so. */
 export const fieldErrors = (error: ZodError, value: unknown): FieldError[] =>
-  error.issues.map(({ path, code, message }) => {
+  error.issues.map((issue) => {
+    const { path, code, message } = issue
     const field = path.join('.')
     if (field !== '' && valueAt(value, path) === undefined)
       return { field, code: 'required', detail: `${field} is missing. ${message}` }
-    return { field, code: code === 'custom' || code === 'invalid_key' ? 'invalid' : code, detail: message }
+    if (code === 'custom') return { field, detail: message, ...ownCode(issue) }
+    return { field, code: code === 'invalid_key' ? 'invalid' : code, detail: message }
   })
+
+/** The code of a rule of ours, and the nearest known name, if the rule gives them. */
+export const ownCode = ({ params }: z.core.$ZodIssueCustom): Pick<FieldError, 'code' | 'meant'> => ({
+  code: 'invalid',
+  ...params,
+})
 
 /** The value at a path; undefined where there is none. */
 export const valueAt = (root: unknown, path: readonly PropertyKey[]): unknown =>

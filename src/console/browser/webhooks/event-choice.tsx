@@ -1,18 +1,15 @@
 import { useState } from 'react'
 import { eventTypes } from '../api/event-types.ts'
-import { TextArea } from '../parts/field.tsx'
 import { useFault } from '../parts/refused.tsx'
 import { texts } from './texts.ts'
 
 const { form: words } = texts
 const families = [...new Set(eventTypes.map((type) => type.slice(0, type.indexOf('.'))))]
-const known = new Set<string>([...eventTypes, ...families.map((family) => `${family}.*`)])
 
 /** The types that a form's fields name; null if the person chose none. */
 export function readChoice(form: FormData): string[] | null {
   if (form.get('scope') !== 'chosen') return []
-  const other = String(form.get('other') ?? '').split(/[\s,;]+/)
-  const types = [...form.getAll('types').map(String), ...other].filter((type) => type !== '')
+  const types = form.getAll('types').map(String)
   const whole = new Set(types.filter((type) => type.endsWith('.*')))
   const needed = types.filter(
     (type) => !whole.has(`${type.slice(0, type.indexOf('.'))}.*`) || whole.has(type),
@@ -20,11 +17,10 @@ export function readChoice(form: FormData): string[] | null {
   return needed.length > 0 ? [...new Set(needed)] : null
 }
 
-/** All events, or some: whole families, single types, and types of the organisation's own applications. */
+/** All events, or some: whole families and single types. */
 export function EventChoice({ chosen }: { chosen: readonly string[] }) {
   const [every, setEvery] = useState(chosen.length === 0)
   const fault = useFault(every ? undefined : 'event_types')
-  const own = chosen.filter((type) => !known.has(type))
   return (
     <fieldset className="choices">
       <legend className="field-label">{words.events}</legend>
@@ -55,14 +51,7 @@ export function EventChoice({ chosen }: { chosen: readonly string[] }) {
               <Family key={family} family={family} chosen={chosen} />
             ))}
           </div>
-          <TextArea
-            label={words.other}
-            hint={words.otherHint}
-            name="other"
-            rows={2}
-            defaultValue={own.join('\n')}
-            fault={fault}
-          />
+          {fault && <p className="field-fault">{fault}</p>}
         </>
       )}
     </fieldset>

@@ -50,7 +50,6 @@ export const texts = {
   created: 'The webhook is created',
   changed: 'The webhook is changed',
   removed: 'The webhook is deleted',
-  unknownTypes: 'Some of these types match no event of the service today.',
   rotating: {
     title: 'Give this webhook a new secret?',
     about: 'Both secrets sign for 24 hours. Give your receiver the new one in that time.',
@@ -85,8 +84,6 @@ export const texts = {
     every: 'All events, also of types that come later',
     chosen: 'Only these',
     family: (family: string) => `All of ${family}`,
-    other: 'Types of your own (optional)',
-    otherHint: 'One per line, such as order.paid or order.*',
     createGo: 'Create',
     editGo: 'Save',
     none: 'Choose at least one type, or all events.',

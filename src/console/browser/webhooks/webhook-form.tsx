@@ -6,7 +6,6 @@ import { approvable } from '../parts/approvable.ts'
 import { confirmed } from '../parts/confirmation.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
 import { TextField } from '../parts/field.tsx'
-import { say } from '../parts/toasts.tsx'
 import { textOf } from '../session/use-submit.ts'
 import { EventChoice, readChoice } from './event-choice.tsx'
 import { texts } from './texts.ts'
@@ -38,7 +37,6 @@ export function WebhookForm({
           const saved = known
             ? await call('PATCH /webhooks/{id}/', { path: { id: known.id }, body })
             : await call('POST /webhooks/', { body })
-          if (saved.warnings?.length) say(texts.unknownTypes)
           if ('secret' in saved) created = saved as CreatedWebhook
         }),
       known ? texts.changed : texts.created,
