@@ -22,7 +22,7 @@ export type TokenPair = { access: string; refresh: string }
 
 export type OtpRequired = { otp_required: true; temporary_token: string; expires_in: number; methods: ("passkey" | "totp" | "email" | "static")[] }
 
-export type Member = { id: string; kind: "user" | "service_account"; user: { id: string; email: string; first_name: string; last_name: string; is_active: boolean } | null; service_account: { id: string; name: string } | null; user_id: string | null; email: string | null; email_verified: boolean | null; roles: (string)[]; department_id: string | null; manager_id: string | null; status: "active" | "suspended"; attributes: Record<string, unknown>; joined_at: string; updated_at: string }
+export type Member = { id: string; kind: "user" | "service_account"; user: { id: string; email: string; first_name: string; last_name: string; is_active: boolean } | null; service_account: { id: string; name: string } | null; user_id: string | null; email: string | null; email_verified: boolean | null; external_id: string | null; roles: (string)[]; department_id: string | null; manager_id: string | null; status: "active" | "suspended"; attributes: Record<string, unknown>; joined_at: string; updated_at: string }
 
 export type Session = { id: string; user_agent: string; ip: string; created_at: string; last_used_at: string; expires_at: string; current: boolean; tenant_id: string; acr: "aal1" | "aal2"; amr: (string)[] }
 
@@ -54,9 +54,9 @@ export type Role = { id: string; name: string; description: string; permissions:
 
 export type Department = { id: string; name: string; description: string; parent_id: string | null; member_count: number; created_at: string; updated_at: string }
 
-export type ReceivedInvitation = { id: string; email: string; roles: (string)[]; department_id: string | null; status: "pending" | "accepted" | "cancelled" | "expired"; invited_by: { id: string; email: string }; message: string; expires_at: string; created_at: string; accepted_at: string | null; accepted_by: string | null; send_count: number; tenant: { id: string; name: string; slug: string } }
+export type ReceivedInvitation = { id: string; email: string; roles: (string)[]; department_id: string | null; external_id: string | null; status: "pending" | "accepted" | "cancelled" | "expired"; invited_by: { id: string; email: string }; message: string; expires_at: string; created_at: string; accepted_at: string | null; accepted_by: string | null; send_count: number; tenant: { id: string; name: string; slug: string } }
 
-export type Invitation = { id: string; email: string; roles: (string)[]; department_id: string | null; status: "pending" | "accepted" | "cancelled" | "expired"; invited_by: { id: string; email: string }; message: string; expires_at: string; created_at: string; accepted_at: string | null; accepted_by: string | null; send_count: number }
+export type Invitation = { id: string; email: string; roles: (string)[]; department_id: string | null; external_id: string | null; status: "pending" | "accepted" | "cancelled" | "expired"; invited_by: { id: string; email: string }; message: string; expires_at: string; created_at: string; accepted_at: string | null; accepted_by: string | null; send_count: number }
 
 export type AttributeDefinition = { id: string; key: string; display_name: string; category: "subject" | "resource" | "action" | "environment"; data_type: "string" | "integer" | "number" | "boolean" | "datetime" | "ip" | "array"; allowed_values: (string | number | boolean)[] | null; is_required: boolean; description: string; source: "registered" | "caller"; managed_by: string | null; is_system: boolean; created_at: string }
 
@@ -239,20 +239,20 @@ export interface Operations {
   'POST /tenants/{id}/suspend/': { query: {  }; body: undefined; answer: Tenant; stored: true }
   'POST /tenants/{id}/activate/': { query: {  }; body: undefined; answer: Tenant }
   'POST /tenants/{id}/archive/': { query: {  }; body: undefined; answer: Tenant; stored: true }
-  'GET /tenants/{id}/members/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at" | "email" | "-email"; role?: string; kind?: "user" | "service_account"; status?: "active" | "suspended"; department_id?: string; manager_id?: string; user_id?: string; created_at__gte?: string; created_at__lte?: string; search?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (Member)[]; count: number | null } }
-  'POST /tenants/{id}/members/': { query: {  }; body: { user_id: string; roles?: (string)[]; role?: string; department_id?: string | null; manager_id?: string | null; attributes?: Record<string, unknown> }; answer: Member; stored: true }
+  'GET /tenants/{id}/members/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at" | "email" | "-email"; role?: string; kind?: "user" | "service_account"; status?: "active" | "suspended"; department_id?: string; manager_id?: string; user_id?: string; external_id?: string; created_at__gte?: string; created_at__lte?: string; search?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (Member)[]; count: number | null } }
+  'POST /tenants/{id}/members/': { query: {  }; body: { user_id: string; roles?: (string)[]; role?: string; department_id?: string | null; manager_id?: string | null; external_id?: string | null; attributes?: Record<string, unknown> }; answer: Member; stored: true }
   'GET /tenants/{id}/members/{mid}/': { query: {  }; body: undefined; answer: Member }
-  'PUT /tenants/{id}/members/{mid}/': { query: {  }; body: { roles?: (string)[]; role?: string; department_id?: string | null; manager_id?: string | null; attributes?: Record<string, unknown>; status?: "active" | "suspended" }; answer: Member; stored: true }
-  'PATCH /tenants/{id}/members/{mid}/': { query: {  }; body: { roles?: (string)[]; role?: string; department_id?: string | null; manager_id?: string | null; attributes?: Record<string, unknown>; status?: "active" | "suspended" }; answer: Member; stored: true }
+  'PUT /tenants/{id}/members/{mid}/': { query: {  }; body: { roles?: (string)[]; role?: string; department_id?: string | null; manager_id?: string | null; external_id?: string | null; attributes?: Record<string, unknown>; status?: "active" | "suspended" }; answer: Member; stored: true }
+  'PATCH /tenants/{id}/members/{mid}/': { query: {  }; body: { roles?: (string)[]; role?: string; department_id?: string | null; manager_id?: string | null; external_id?: string | null; attributes?: Record<string, unknown>; status?: "active" | "suspended" }; answer: Member; stored: true }
   'DELETE /tenants/{id}/members/{mid}/': { query: {  }; body: undefined; answer: undefined; stored: true }
   'DELETE /tenants/{id}/members/{mid}/sessions/': { query: {  }; body: undefined; answer: undefined; stored: true }
   'POST /tenants/leave/': { query: {  }; body: { token: string }; answer: { message: "You have left the tenant" } }
   'GET /permissions/': { query: { member_id?: string }; body: undefined; answer: MemberPermissions }
   'POST /tenants/{id}/members/{mid}/impersonate/': { query: {  }; body: { reason: string }; answer: Impersonation }
   'GET /service-accounts/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at" | "name" | "-name"; status?: "active" | "disabled"; created_at__gte?: string; created_at__lte?: string; search?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (ServiceAccount)[]; count: number | null } }
-  'POST /service-accounts/': { query: {  }; body: { name: string; description?: string; roles?: (string)[]; role?: string; department_id?: string | null; manager_id?: string | null; attributes?: Record<string, unknown> }; answer: ServiceAccount; stored: true }
+  'POST /service-accounts/': { query: {  }; body: { name: string; description?: string; roles?: (string)[]; role?: string; department_id?: string | null; manager_id?: string | null; external_id?: string | null; attributes?: Record<string, unknown> }; answer: ServiceAccount; stored: true }
   'GET /service-accounts/{id}/': { query: {  }; body: undefined; answer: ServiceAccount }
-  'PATCH /service-accounts/{id}/': { query: {  }; body: { name?: string; description?: string; roles?: (string)[]; role?: string; department_id?: string | null; manager_id?: string | null; attributes?: Record<string, unknown>; status?: "active" | "disabled" }; answer: ServiceAccount; stored: true }
+  'PATCH /service-accounts/{id}/': { query: {  }; body: { name?: string; description?: string; roles?: (string)[]; role?: string; department_id?: string | null; manager_id?: string | null; external_id?: string | null; attributes?: Record<string, unknown>; status?: "active" | "disabled" }; answer: ServiceAccount; stored: true }
   'DELETE /service-accounts/{id}/': { query: {  }; body: undefined; answer: undefined; stored: true }
   'GET /tenants/{id}/roles/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at" | "name" | "-name"; is_system?: boolean; managed_by?: string; created_at__gte?: string; created_at__lte?: string; search?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (Role)[]; count: number | null } }
   'POST /tenants/{id}/roles/': { query: {  }; body: { name: string; description?: string; permissions?: (string)[] }; answer: Role; stored: true }
@@ -268,7 +268,7 @@ export interface Operations {
   'DELETE /tenants/{id}/departments/{did}/': { query: {  }; body: undefined; answer: undefined; stored: true }
   'GET /users/me/invitations/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (ReceivedInvitation)[]; count: number | null } }
   'GET /tenants/{id}/invitations/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at" | "email" | "-email"; status?: "pending" | "accepted" | "cancelled" | "expired"; email?: string; created_at__gte?: string; created_at__lte?: string; search?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (Invitation)[]; count: number | null } }
-  'POST /tenants/{id}/invitations/': { query: {  }; body: { email: string; roles?: (string)[]; role?: string; department_id?: string | null; message?: string }; answer: Invitation; stored: true }
+  'POST /tenants/{id}/invitations/': { query: {  }; body: { email: string; roles?: (string)[]; role?: string; department_id?: string | null; external_id?: string | null; message?: string }; answer: Invitation; stored: true }
   'GET /tenants/{id}/invitations/{iid}/': { query: {  }; body: undefined; answer: Invitation }
   'POST /tenants/{id}/invitations/{iid}/cancel/': { query: {  }; body: undefined; answer: Invitation }
   'POST /tenants/{id}/invitations/{iid}/resend/': { query: {  }; body: undefined; answer: Invitation }

@@ -9,7 +9,7 @@ import { toJsonPasskey } from './passkeys/credential-schemas.ts'
 import { findPasskey, listPasskeys, passkeyList } from './passkeys/store.ts'
 import { toJsonSession } from './sessions/list-sessions.ts'
 import { findSessionOf, listSessionsOf, sessionList } from './sessions/store.ts'
-import { findUserOf, listUsersOf } from './users/store.ts'
+import { findUserNamed, findUserOf, listUsersOf } from './users/store.ts'
 import { userResource } from './users/user-schemas.ts'
 
 const person: FindObject = async (read, { tenantId }, id) => {
@@ -22,7 +22,10 @@ const person: FindObject = async (read, { tenantId }, id) => {
  * person. An object without an id of its own has its person's id.
  */
 export const identityObjects: ObjectFinders = {
-  user: person,
+  async user(read, { tenantId }, name) {
+    const user = await findUserNamed(read, tenantId, name)
+    return user && userResource(user)
+  },
   profile: person,
   password: person,
   email_verification: person,

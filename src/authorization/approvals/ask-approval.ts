@@ -9,6 +9,7 @@ import { deniedBecause, refusal } from '../../platform/http/refusal.ts'
 import type { ResourceOf } from '../../platform/http/route.ts'
 import { isApplicationAction } from '../../policy-engine/catalogue/actions.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
+import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
 import { questionDecider } from '../evaluation/decide-question.ts'
 import { accessResource } from '../evaluation/evaluate.ts'
 import { loadQuestions, type QuestionParts } from '../evaluation/load-questions.ts'
@@ -101,14 +102,14 @@ export async function decideApprovable(
   const bound = 'application' in query ? bindQuestion(query, policies, gatesOf(decision)) : null
   if (!bound) throw new Error('A decision names a gate that is not in force')
   if (bytesOf({ ...bound.read, ...bound.kept }) > maxBytes) throw tooLarge()
-  return { key: keyOf(caller, one.known, question, one.action, bound), decision, decisionId, bound }
+  return { key: keyOf(caller, one.known, question, query, bound), decision, decisionId, bound }
 }
 
 function keyOf(
   { tenantId, userId: requesterId }: Caller,
   known: KnownSubject | null,
-  { subject, resource }: Question,
-  action: string,
+  { subject }: Question,
+  { action, resource }: AnyQuery,
   { digest }: BoundQuestion,
 ): RequestKey {
   const email = known?.emailVerified ? known.email || null : null

@@ -49,7 +49,7 @@ export async function decideAgain(
   const { policies, questions } = await loadQuestions(deps, caller, parts, [question])
   const asked = questionDecider(deps, caller, policies)(questions[0]!)
   if (!('application' in asked.query)) throw changed()
-  const { query, decision } = decideQuery(deps, withApproval(asked.query, request))
+  const { query, decision } = decideQuery(deps, withApproval(asked.query, request), questions[0]!.isAmbiguous)
   const decisionId = randomUUIDv7()
   await deps.decisionLog.record({ id: decisionId, query, decision, kind: asked.kind, keep: 'always' })
   if (decision.effect === 'deny') throw refusal(decision, query.action, decisionId)

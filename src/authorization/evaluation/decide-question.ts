@@ -4,6 +4,7 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { isServiceAction } from '../../policy-engine/catalogue/actions.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
+import type { ReasonCode } from '../../policy-engine/evaluate/reasons.ts'
 import type { SlicedPolicies } from '../policies/slice-policies.ts'
 import type { LoadedQuestion } from './load-questions.ts'
 import { isMemberType, queryOf } from './question.ts'
@@ -23,18 +24,22 @@ export function questionDecider(
 ): (loaded: LoadedQuestion) => DecidedQuestion {
   const now = deps.clock()
   return (loaded) => {
-    const { question, action, known, object } = loaded
+    const { question, action, known, object, isAmbiguous } = loaded
     const slice = policies.slice(question.resource.type, action, now)
     const { callerKeys } = policies
     const query = queryOf(question, { caller, action, known, object, slice, callerKeys, now })
-    return { ...decideQuery(deps, query), kind: kindOf(caller, loaded) }
+    return { ...decideQuery(deps, query, isAmbiguous), kind: kindOf(caller, loaded) }
   }
 }
 
-/** Decides the query of a question. */
-export const decideQuery = <Query extends AnyQuery>({ access }: Pick<Deps, 'access'>, query: Query) => ({
+/** Decides the query of a question. `isAmbiguous`: the name of its subject fits two members. */
+export const decideQuery = <Query extends AnyQuery>(
+  { access }: Pick<Deps, 'access'>,
+  query: Query,
+  isAmbiguous = false,
+) => ({
   query,
-  decision: isolationAsNotFound(access.decide(query)),
+  decision: withReasonsOfQuestions(access.decide(query), isAmbiguous),
 })
 
 /**
@@ -48,10 +53,17 @@ function kindOf({ token, auth, userId }: Caller, { question, known, action }: Lo
   return isServiceAction(action) ? 'preview' : 'request'
 }
 
-// The answer must not reveal whether an object exists in another tenant.
-const isolationAsNotFound = (decision: Decision): Decision => ({
-  ...decision,
-  reasons: decision.reasons.map((reason) =>
-    reason.code === 'tenant_isolation' ? { ...reason, code: 'not_found' } : reason,
-  ),
-})
+/**
+ * The answer must not reveal whether an object exists in another tenant. A subject whose name fits two members is decided as one
+ * without a membership, and the reason says what is wrong with the name.
+ */
+function withReasonsOfQuestions(decision: Decision, isAmbiguous: boolean): Decision {
+  const codeOf = (code: ReasonCode): ReasonCode => {
+    if (code === 'tenant_isolation') return 'not_found'
+    return code === 'no_active_membership' && isAmbiguous ? 'ambiguous_subject' : code
+  }
+  return {
+    ...decision,
+    reasons: decision.reasons.map((reason) => ({ ...reason, code: codeOf(reason.code) })),
+  }
+}

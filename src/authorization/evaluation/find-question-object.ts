@@ -13,7 +13,8 @@ import {
 export type QuestionObject = FoundObject | RegisteredObject | 'missing' | 'of the application'
 
 /** An object of an application that is registered: what is registered counts, not what a question says. */
-export type RegisteredObject = Required<FoundObject> & { registered: true }
+export type RegisteredObject = FoundObject &
+  Required<Pick<FoundObject, 'ownerId' | 'fields'>> & { registered: true }
 
 interface Asked {
   action: ActionName | ApplicationAction
@@ -23,8 +24,8 @@ interface Asked {
 
 /**
  * The object of a question if it needs no lookup; undefined for an object of the service with an id. Objects of the
- * service have a UUID. Any other id stands for the collection (to create or list) or, for actions about oneself, for the
- * subject.
+ * service have a UUID, and people also other names. Any other id stands for the collection (to create or list) or, for actions
+ * about oneself, for the subject.
  */
 export function objectWithoutLookup(
   { action, type, id }: Asked,
@@ -33,7 +34,7 @@ export function objectWithoutLookup(
   const service = isServiceAction(action)
   if (!serviceResources.has(type)) return service ? 'missing' : 'of the application'
   if (service && !isAbout(action, type)) return 'missing'
-  if (isUuid(id.toLowerCase())) return undefined
+  if (isUuid(id.toLowerCase()) || (isNamed(type) && action !== 'user:list')) return undefined
   return service && meansCollection(action) ? { ownerId: subjectId, fields: {} } : 'missing'
 }
 
@@ -48,13 +49,18 @@ export async function findObjects(
   const found = [...each].map(
     async ([key, { type, id }]): Promise<[string, QuestionObject]> => [
       key,
-      (await finders[type]?.(read, scope, id.toLowerCase())) ?? 'missing',
+      (await finders[type]?.(read, scope, keyIn(type, id))) ?? 'missing',
     ],
   )
   return new Map(await Promise.all(found))
 }
 
-export const objectKey = ({ type, id }: Pick<Asked, 'type' | 'id'>): string => `${type} ${id.toLowerCase()}`
+export const objectKey = ({ type, id }: Pick<Asked, 'type' | 'id'>): string => `${type} ${keyIn(type, id)}`
+
+/** Questions name a person by id, address or `external_id`, which is compared exactly. */
+const isNamed = (type: string) => type === 'user'
+
+const keyIn = (type: string, id: string) => (isNamed(type) ? id : id.toLowerCase())
 
 /** Whether an action of the service is about objects of this type. A profile is the user's own user object. */
 export const isAbout = (action: ActionName, type: string): boolean =>

@@ -3,11 +3,13 @@ import type { Read } from '../../platform/db/read.ts'
 import type { ObjectFinders, ObjectScope } from '../../platform/find-object.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import type { ActionName, ApplicationAction } from '../../policy-engine/catalogue/actions.ts'
+import { nameForms } from '../../tenancy/members/subject-store.ts'
 import type { SlicedPolicies } from '../policies/slice-policies.ts'
 import { findRegistered, type RegisteredObjects, registeredKey } from '../resources/find-registered.ts'
 import { findObjects, objectKey, objectWithoutLookup, type QuestionObject } from './find-question-object.ts'
+import { type FoundSubject, subjectsByName } from './name-subjects.ts'
 import { actionOf, isMemberType, type Question } from './question.ts'
-import { findSubjects, type KnownSubject, subjectKey } from './store.ts'
+import { findSubjects, type KnownSubject, type NamedSubject } from './store.ts'
 
 /** A question with what it is about, loaded from the tenant. */
 export interface LoadedQuestion {
@@ -15,6 +17,8 @@ export interface LoadedQuestion {
   action: ActionName | ApplicationAction
   /** the subject, if it is a member */
   known: KnownSubject | null
+  /** whether its name fits two members, so it is neither */
+  isAmbiguous: boolean
   object: QuestionObject
 }
 
@@ -28,7 +32,7 @@ export interface LoadedQuestions {
  * What questions are about, as it was read: members, objects by `objectKey`, and registered resources.
  */
 export interface QuestionParts {
-  subjects: KnownSubject[]
+  subjects: NamedSubject[]
   objects: Map<string, QuestionObject>
   registered: RegisteredObjects
 }
@@ -62,25 +66,26 @@ export async function findParts(
   return { subjects, objects, registered }
 }
 
-/** The members that questions are about. The caller is not read. */
+/** The members that questions are about. A caller who is named by their own id is not read. */
 export function findMembersAskedAbout(
   read: Read,
   { tenantId, userId }: Pick<ObjectScope, 'tenantId' | 'userId'>,
   questions: readonly Pick<Question, 'subject'>[],
-): Promise<KnownSubject[]> {
+): Promise<NamedSubject[]> {
   const others = questions
     .map(({ subject }) => subject)
-    .filter(({ type, id }) => isMemberType(type) && id.trim().toLowerCase() !== userId)
+    .filter(({ type, id }) => isMemberType(type) && nameForms(id).folded !== userId)
   return others.length > 0 ? findSubjects(read, tenantId, others) : Promise.resolve([])
 }
 
-/** The member that a question is about, or null. */
+/** The member that a question is about; null also for a name that fits two. */
 export function knownSubject(
   parts: Pick<QuestionParts, 'subjects'>,
   caller: Caller,
   { subject }: Pick<Question, 'subject'>,
 ): KnownSubject | null {
-  return (isMemberType(subject.type) && membersByName(parts, caller).get(subjectKey(subject))) || null
+  const found = subjectFinder(parts, caller)(subject)
+  return found === 'ambiguous' ? null : found
 }
 
 /** The caller's policies, at the revision of the request. */
@@ -100,12 +105,14 @@ export async function loadQuestions(
 
 /** Returns a function that completes a question with its parts. */
 export function questionLoader(parts: QuestionParts, caller: Caller): (question: Question) => LoadedQuestion {
-  const members = membersByName(parts, caller)
+  const find = subjectFinder(parts, caller)
   return (question) => {
     const { subject, resource } = question
     const action = validAction(question)
-    const known = (isMemberType(subject.type) && members.get(subjectKey(subject))) || null
-    return { question, action, known, object: objectOf(parts, { ...resource, action }, known?.id ?? '') }
+    const found = find(subject)
+    const known = found === 'ambiguous' ? null : found
+    const object = objectOf(parts, { ...resource, action }, known?.id ?? '')
+    return { question, action, known, isAmbiguous: found === 'ambiguous', object }
   }
 }
 
@@ -119,12 +126,19 @@ function objectOf(
   return object === 'of the application' ? (registered.get(registeredKey(asked)) ?? object) : object
 }
 
-function membersByName(
+/** Finds the subjects of questions. Their own id always means the caller, who is not read by it. */
+function subjectFinder(
   { subjects }: Pick<QuestionParts, 'subjects'>,
   caller: Caller,
-): Map<string, KnownSubject> {
+): (subject: Question['subject']) => FoundSubject {
   const self = knownCaller(caller)
-  return byName(self ? [...subjects, self] : subjects)
+  const find = subjectsByName(subjects)
+  const isSelf = ({ type, id }: Question['subject']) =>
+    type === self?.type && nameForms(id).folded === caller.userId
+  return (subject) => {
+    if (!isMemberType(subject.type)) return null
+    return isSelf(subject) ? self : find(subject)
+  }
 }
 
 /** The action of a validated question. */
@@ -152,10 +166,3 @@ function knownCaller({ userId, auth: { user, membership } }: Caller): KnownSubje
     }
   )
 }
-
-/** An unverified address names no one, because anyone can register with it. */
-const namesOf = ({ type, id, email, emailVerified }: KnownSubject) =>
-  (emailVerified ? [id, email] : [id]).map((name) => subjectKey({ type, id: name }))
-
-const byName = (subjects: readonly KnownSubject[]): Map<string, KnownSubject> =>
-  new Map(subjects.flatMap((subject) => namesOf(subject).map((name) => [name, subject] as const)))

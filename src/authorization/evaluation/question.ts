@@ -174,12 +174,15 @@ function propertiesThatCount(
   return Object.fromEntries(Object.entries(given).filter(([key]) => callerKeys.has(key)))
 }
 
-/** A missing object gets a tenant that does not exist, so that isolation denies it, independent of policies. */
+/**
+ * A missing object gets a tenant that does not exist, so that isolation denies it, independent of policies. A person who is
+ * named otherwise is decided by their id.
+ */
 function resourceOf({ resource }: Question, object: QuestionObject, tenantId: string): Resource {
   const { type, id } = resource
   if (object === 'missing') return { type, id, tenantId: 'none', ownerId: null }
   if (object === 'of the application') return { type, id, tenantId, ownerId: null }
-  return { type, id, tenantId, ownerId: object.ownerId ?? null, fields: object.fields ?? {} }
+  return { type, id: object.id ?? id, tenantId, ownerId: object.ownerId ?? null, fields: object.fields ?? {} }
 }
 
 /** What is assumed of a subject that is not the caller, for an action of the service. */

@@ -7,12 +7,14 @@ import { sql } from '../../platform/db/transaction.ts'
 import { isUuid } from '../../platform/uuid.ts'
 import { systemRoles, wildcardOf } from '../../policy-engine/catalogue/actions.ts'
 import type { Membership, SubjectType } from '../../policy-engine/evaluate/query.ts'
+import { isOfSubject, isPersonNamed, nameForms } from '../../tenancy/members/subject-store.ts'
 
 const memberRow = z.object({
   kind: z.enum(['user', 'service_account']),
   subject_id: z.uuid(),
   email: z.string(),
   email_verified: z.boolean(),
+  external_id: z.string().nullable(),
   membership_id: z.uuid(),
   status: z.enum(['active', 'suspended']),
   department_id: z.uuid().nullable(),
@@ -35,9 +37,14 @@ export interface KnownSubject {
   membership: Membership
 }
 
+/** A member with what else names them: the `external_id` of the membership. */
+export interface NamedSubject extends KnownSubject {
+  externalId: string | null
+}
+
 const subjectColumns = (tenantId: string) => sql.fragment`
   m.kind, coalesce(m.user_id, m.id) as subject_id, m.email, ${isProven} as email_verified,
-  m.id as membership_id, case when u.is_active is false then 'suspended' else m.status end as status,
+  m.external_id, m.id as membership_id, case when u.is_active is false then 'suspended' else m.status end as status,
   m.department_id, m.manager_id, m.attributes, m.joined_at,
   coalesce(array_agg(r.name order by r.created_at, r.id) filter (where r.id is not null), '{}') as roles,
   coalesce(array_agg(r.id order by r.created_at, r.id) filter (where r.id is not null), '{}') as role_ids,
@@ -47,31 +54,38 @@ const subjectColumns = (tenantId: string) => sql.fragment`
             cross join lateral unnest(y.permissions) p
             where x.tenant_id = ${tenantId} and x.membership_id = m.id), '{}') as permissions`
 
-/** The name of a member in a question: the type, and the id or the address of a person. */
+/** The name of a member in a question: the type, and the id, the address or the `external_id` of a person. */
 export interface SubjectName {
   type: string
   id: string
 }
 
-/** The members of the tenant with these names: people by user id or verified address, service accounts by id. */
+/**
+ * The members of the tenant who have these names: people by user id, verified address or `external_id`, service accounts by id.
+ * Which of them a name means, `subjectsByName` says: it can fit two.
+ */
 export async function findSubjects(
   read: Read,
   tenantId: string,
   names: readonly SubjectName[],
-): Promise<KnownSubject[]> {
-  const keysOf = (wanted: SubjectType) => [
-    ...new Set(names.filter(({ type }) => type === wanted).map(({ id }) => id.trim().toLowerCase())),
+): Promise<NamedSubject[]> {
+  const namesOf = (wanted: SubjectType) => [
+    ...new Set(names.filter(({ type }) => type === wanted).map(({ id }) => id)),
   ]
-  const people = keysOf('user')
-  const accounts = keysOf('service_account').filter(isUuid)
+  const accounts = namesOf('service_account').map((id) => nameForms(id).folded)
   return listSubjects(
     read,
     tenantId,
     sql.fragment`
-      (m.user_id = any(${sql.array(people.filter(isUuid), 'uuid')})
-       or (m.email = any(${sql.array(people, 'text')}) and ${isProven})
-       or (m.id = any(${sql.array(accounts, 'uuid')}) and m.kind = 'service_account'))`,
+      (${isPersonNamed(namesOf('user'))}
+       or (m.id = any(${sql.array(accounts.filter(isUuid), 'uuid')}) and m.kind = 'service_account'))`,
   )
+}
+
+/** A person by the id of the user, or a service account by its own, as a member; or null. */
+export async function findOwnSubject(read: Read, tenantId: string, id: string): Promise<KnownSubject | null> {
+  const [subject = null] = await listSubjects(read, tenantId, isOfSubject(id))
+  return subject
 }
 
 /** A member of the tenant by the id of the membership, or null. */
@@ -88,7 +102,7 @@ async function listSubjects(
   read: Read,
   tenantId: string,
   condition: FragmentSqlToken,
-): Promise<KnownSubject[]> {
+): Promise<NamedSubject[]> {
   const rows = await read.any(sql.type(memberRow)`
     select ${subjectColumns(tenantId)}
     from memberships m left join users u on u.id = m.user_id
@@ -98,19 +112,6 @@ async function listSubjects(
     group by m.tenant_id, m.id, m.user_id, u.id`)
   return rows.map(known)
 }
-
-/** The member of the tenant with this name, or null. */
-export async function findSubject(
-  read: Read,
-  tenantId: string,
-  name: SubjectName,
-): Promise<KnownSubject | null> {
-  const [subject = null] = await findSubjects(read, tenantId, [name])
-  return subject
-}
-
-/** The form in which names of subjects are compared. */
-export const subjectKey = ({ type, id }: SubjectName): string => `${type} ${id.trim().toLowerCase()}`
 
 /** Words that a question or a policy uses: actions, and types of resources. */
 export interface Words {
@@ -147,11 +148,12 @@ export async function listPermissionsOn(
     order by p limit ${limit}`)
 }
 
-const known = (row: z.infer<typeof memberRow>): KnownSubject => ({
+const known = (row: z.infer<typeof memberRow>): NamedSubject => ({
   type: row.kind,
   id: row.subject_id,
   email: row.email,
   emailVerified: row.email_verified,
+  externalId: row.external_id,
   membership: {
     id: row.membership_id,
     status: row.status,

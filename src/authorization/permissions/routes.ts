@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { type Route, resourceRoute } from '../../platform/http/route.ts'
 import { matchedSchema, reasonSchema } from '../decisions/answer-schemas.ts'
 import { accessResource } from '../evaluation/evaluate.ts'
-import { findMemberAsSubject, findSubject } from '../evaluation/store.ts'
+import { findMemberAsSubject, findOwnSubject } from '../evaluation/store.ts'
 import { listPermissions, often } from './list-permissions.ts'
 
 const answer = z
@@ -59,8 +59,8 @@ export const permissionRoutes = (deps: Deps): Route[] => [
     query,
     status: 200,
     answer,
-    load: (read, { caller: { tenantId, subjectType: type, userId: id }, query: { member_id } }) =>
-      member_id ? findMemberAsSubject(read, tenantId, member_id) : findSubject(read, tenantId, { type, id }),
+    load: (read, { caller: { tenantId, userId }, query: { member_id } }) =>
+      member_id ? findMemberAsSubject(read, tenantId, member_id) : findOwnSubject(read, tenantId, userId),
     resource: accessResource,
     handle: (subject, { caller }) => listPermissions(deps, caller, subject),
   }),

@@ -5,8 +5,9 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { nilUuid } from '../../platform/uuid.ts'
 import { type SystemRole, systemRoles } from '../../policy-engine/catalogue/actions.ts'
 import { listRolesNamed } from '../../tenancy/roles/store.ts'
+import { findSubject } from '../evaluation/name-subjects.ts'
 import { isMemberType } from '../evaluation/question.ts'
-import { findSubject, type KnownSubject } from '../evaluation/store.ts'
+import type { KnownSubject } from '../evaluation/store.ts'
 import { type Readable, readable, readableMember } from './readable-parts.ts'
 
 interface AskedSubject {

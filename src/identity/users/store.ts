@@ -10,6 +10,7 @@ import { type Versions, versionAmong } from '../../platform/db/version.ts'
 import { unreachableEmail } from '../../platform/email-address.ts'
 import { ApiError, invalidField } from '../../platform/errors.ts'
 import { pageOfMembers } from '../../tenancy/members/list-store.ts'
+import { isPersonNamed } from '../../tenancy/members/subject-store.ts'
 import { makeEmailDevice } from '../otp/email-device-store.ts'
 
 const userRow = z.object({
@@ -193,6 +194,14 @@ export function findUserOf(tx: Read, tenantId: string, userId: string): Promise<
   return tx.maybeOne(sql.type(memberUserRow)`
     select ${memberColumns(tenantId)} from memberships m join users u on u.id = m.user_id
     where m.tenant_id = ${tenantId} and m.user_id = ${userId}`)
+}
+
+/** The person of a tenant with this name: id, verified address or `external_id`. Null also for a name that fits two. */
+export async function findUserNamed(tx: Read, tenantId: string, name: string): Promise<MemberUserRow | null> {
+  const [user = null, another] = await tx.any(sql.type(memberUserRow)`
+    select ${memberColumns(tenantId)} from memberships m join users u on u.id = m.user_id
+    where m.tenant_id = ${tenantId} and ${isPersonNamed([name])} limit 2`)
+  return another ? null : user
 }
 
 const emailTaken = () =>

@@ -28,7 +28,10 @@ export interface Scrub {
   set: FragmentSqlToken
 }
 
-const identifying = sql.array(['email', 'first_name', 'last_name', 'attributes', 'name', 'slug'], 'text')
+const identifying = sql.array(
+  ['email', 'external_id', 'first_name', 'last_name', 'attributes', 'name', 'slug'],
+  'text',
+)
 const targets = ({ targetIds }: Scrubbed) => sql.array(targetIds, 'uuid')
 const byTime = ['at', 'id']
 

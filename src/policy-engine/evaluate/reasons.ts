@@ -7,6 +7,7 @@ const reasonSentences = {
   impersonation_not_allowed: 'Who acts as another member cannot do this.',
   scope_missing: 'The scopes of this key do not include this.',
   no_active_membership: 'You are not an active member of this tenant.',
+  ambiguous_subject: 'This name of the subject fits two members. Name the subject by id.',
   tenant_suspended: 'This tenant is suspended.',
   tenant_archived: 'This tenant is archived.',
   tenant_isolation: 'The object does not belong to this tenant.',

@@ -8,6 +8,8 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { requireDepartment } from '../departments/create-department.ts'
 import { findRequestedRoles } from '../members/add-member.ts'
+import { nameTaken } from '../members/name-member.ts'
+import { isNameOfAnother } from '../members/subject-store.ts'
 import { assertGrantable, assertMayDescribe, holderOf } from '../roles/grantable-roles.ts'
 import { assertDomainAllowed } from '../tenants/email-domains.ts'
 import { lockTenant } from '../tenants/revision-store.ts'
@@ -25,8 +27,8 @@ import {
 
 /**
  * Invites an address to the caller's tenant. Only the mail holds the token. 400 for an unknown role or department or a
- * domain that the tenant does not accept, 403 for a role with permissions that the caller lacks, and for a department without `policy:update`, 409 `already_member`,
- * `invitation_pending` or `limit_reached`, 429 `throttled` for too many mails to the address, from all senders
+ * domain that the tenant does not accept, 403 for a role with permissions that the caller lacks, and for a department or an
+ * `external_id` without `policy:update`, 409 `already_member`, `key_taken`, `invitation_pending` or `limit_reached`, 429 `throttled` for too many mails to the address, from all senders
  * together, or to too many people outside the tenant.
  */
 export async function createInvitation(
@@ -36,17 +38,18 @@ export async function createInvitation(
   body: NewInvitation,
 ): Promise<InvitationRow> {
   const { tenantId, userId, auth, requestInfo } = caller
-  const { email, message, department_id: departmentId } = body
+  const { email, message, department_id: departmentId, external_id: externalId } = body
   const at = deps.clock()
   const id = timeOrderedId(at)
   const { token, hash: tokenHash } = makeOneTimeToken()
   const max = deps.config.LIMIT_PENDING_INVITATIONS
   const expiresAt = at + deps.config.INVITATION_VALIDITY_SECONDS * 1000
   await lockTenant(tx, tenantId)
-  const [roles, tenant, isMember, overdue, pending] = await Promise.all([
+  const [roles, tenant, isMember, isTaken, overdue, pending] = await Promise.all([
     findRequestedRoles(tx, tenantId, body.roles),
     findTenant(tx, tenantId, userId),
     isMemberAddress(tx, tenantId, email),
+    externalId !== null && isNameOfAnother(tx, tenantId, id, externalId),
     expireOverdue(tx, tenantId, email, at),
     countPending(tx, tenantId, at),
     requireDepartment(tx, tenantId, departmentId, 'department_id'),
@@ -56,6 +59,7 @@ export async function createInvitation(
   assertGrantable(holderOf(caller), roles)
   assertMayDescribe(caller, body)
   if (isMember) throw new ApiError(409, 'already_member', 'A member of this tenant has this address.')
+  if (isTaken) throw nameTaken()
   // An expired invitation does not block a new one.
   if (overdue) await recordExpired(tx, { tenantId, id: overdue, requestId: requestInfo.requestId, at })
   if (pending >= max)
@@ -68,6 +72,7 @@ export async function createInvitation(
     tokenHash,
     roles,
     departmentId,
+    externalId,
     message,
     inviter,
     at,
@@ -83,6 +88,7 @@ export async function createInvitation(
       email,
       roles: invitation.roles,
       department_id: departmentId,
+      external_id: externalId,
       message,
     }),
   })

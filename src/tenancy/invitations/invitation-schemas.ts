@@ -3,6 +3,7 @@ import { emailAddress } from '../../platform/email-address.ts'
 import { bodyId, rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import { longestMessage } from '../../platform/mail/free-text.ts'
 import { roleNames, roleReference } from '../members/member-schemas.ts'
+import { documentedExternalId, externalId } from '../members/name-member.ts'
 import { type InvitationRow, invitationStatus, type ReceivedRow } from './store.ts'
 
 export const invitationSchema = z
@@ -11,6 +12,7 @@ export const invitationSchema = z
     email: z.string(),
     roles: z.array(z.string()),
     department_id: z.uuid().nullable(),
+    external_id: z.string().nullable().meta({ description: 'That of the membership, once it is accepted' }),
     status: invitationStatus,
     invited_by: z.object({ id: z.uuid(), email: z.string() }),
     message: z.string(),
@@ -27,6 +29,7 @@ export const showInvitation = (row: InvitationRow) => ({
   email: row.email,
   roles: row.roles,
   department_id: row.department_id,
+  external_id: row.external_id,
   status: row.status,
   invited_by: { id: row.invited_by, email: row.invited_by_email },
   message: row.message,
@@ -57,6 +60,7 @@ export const newInvitation = z
     roles: roleNames.optional(),
     role: roleReference.optional(),
     department_id: bodyId.nullable().default(null),
+    external_id: externalId.nullable().default(null),
     message: message.nullish().transform((text) => text ?? ''),
   })
   .transform(({ roles, role, ...rest }) => ({ ...rest, roles: roles ?? [role ?? 'member'] }))
@@ -69,6 +73,7 @@ export const newInvitation = z
         roles: { type: 'array', items: { type: 'string' }, default: ['member'], description: 'Names or ids' },
         role: { type: 'string', description: 'One role, instead of `roles`' },
         department_id: { type: ['string', 'null'], format: 'uuid' },
+        external_id: documentedExternalId,
         message: {
           type: 'string',
           maxLength: 1000,

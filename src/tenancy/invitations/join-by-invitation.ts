@@ -6,6 +6,7 @@ import { ApiError } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { nameMember } from '../members/name-member.ts'
 import { findMember, insertMember, type MemberRow, raiseMember } from '../members/store.ts'
 import { firstExcess, holds } from '../roles/grantable-roles.ts'
 import { assertDomainAllowed } from '../tenants/email-domains.ts'
@@ -51,8 +52,8 @@ interface Newcomer {
  * Makes a person a member by an invitation; the caller has checked that the invitation is for their address. The scope
  * must be the tenant and the person. A person who was a member when they were invited, with an address that they had not
  * proved, gets the roles in addition; 409 `already_member` for every other member. 400 `invitation_invalid` when the invitation is no longer valid, when a role is
- * gone or has permissions that the inviter now lacks, when the inviter can no longer give the department, and when the
- * inviter is no longer an active member. That the
+ * gone or has permissions that the inviter now lacks, when the inviter can no longer give the department or the `external_id`,
+ * when another member has this name by now, and when the inviter is no longer an active member. That the
  * inviter had the permission to invite is not checked again: a policy can have allowed it, so only the engine could
  * decide, and here the inviter is not logged in.
  */
@@ -64,25 +65,27 @@ export async function joinByInvitation(tx: Tx, offer: Offer, newcomer: Newcomer)
   assertDomainAllowed(offer.allowed_email_domains, person.email, 'email')
   const roleIds = await assertStillGivable(tx, tenantId, accepted)
   const newId = timeOrderedId(at)
-  const { department_id: departmentId, created_at: joinedBy } = accepted
+  const { department_id: departmentId, external_id: externalId, created_at: joinedBy } = accepted
   const given = { tenantId, roleIds, departmentId, at }
   const isNew = await insertMember(tx, { ...given, id: newId, user: person })
   const memberId = isNew ? newId : await raiseMember(tx, { ...given, userId: person.id, joinedBy })
   if (memberId === null) throw new ApiError(409, 'already_member', 'You are already a member of this tenant.')
+  if (externalId !== null) await nameMember(tx, { tenantId, memberId, externalId }, invitationInvalid)
   await recordJoined(tx, offer, { memberId, isNew }, newcomer)
   const member = await findMember(tx, tenantId, memberId)
   if (!member) throw new Error('The new member cannot be read')
   return member
 }
 
-/** Gives the ids of the roles. Throws 400 if the inviter could no longer give them, or the department. */
+/** Gives the ids of the roles. Throws 400 if the inviter could no longer give them, the department or the `external_id`. */
 async function assertStillGivable(
   tx: Tx,
   tenantId: string,
-  { role_ids, department_id, invited_by }: Accepted,
+  { role_ids, department_id, external_id, invited_by }: Accepted,
 ): Promise<string[]> {
   const inviter = await findInviter(tx, tenantId, invited_by)
-  if (!inviter || (department_id !== null && !holds(inviter, 'policy:update'))) throw invitationInvalid()
+  const describes = department_id !== null || external_id !== null
+  if (!inviter || (describes && !holds(inviter, 'policy:update'))) throw invitationInvalid()
   const roles = await lockRolesById(tx, tenantId, role_ids)
   if (roles.length < role_ids.length || firstExcess(inviter, roles)) throw invitationInvalid()
   return role_ids

@@ -19,6 +19,7 @@ const invitationRow = z.object({
   roles: z.array(z.string()),
   role_ids: z.array(z.uuid()),
   department_id: z.uuid().nullable(),
+  external_id: z.string().nullable(),
   message: z.string(),
   status: invitationStatus,
   invited_by: z.uuid(),
@@ -37,7 +38,7 @@ const moment = (ms: number) => sql.timestamp(new Date(ms))
 
 /** The status is computed from `expires_at`, so readers see an expired invitation before a worker marks it. */
 const columns = (now: number) => sql.fragment`
-  i.id, i.email, i.role_ids, i.department_id, i.message, i.invited_by, i.invited_by_email, i.send_count, i.created_at,
+  i.id, i.email, i.role_ids, i.department_id, i.external_id, i.message, i.invited_by, i.invited_by_email, i.send_count, i.created_at,
   i.expires_at, i.accepted_at, i.accepted_by, i.version,
   case when i.status = 'pending' and i.expires_at <= ${moment(now)} then 'expired' else i.status end as status,
   array(select r.name from roles r where r.tenant_id = i.tenant_id and r.id = any(i.role_ids)
@@ -132,6 +133,7 @@ interface NewInvitation {
   tokenHash: Buffer
   roles: readonly { id: string; name: string }[]
   departmentId: string | null
+  externalId: string | null
   message: string
   inviter: { id: string; email: string }
   at: number
@@ -147,15 +149,15 @@ export const invitationPending = () =>
 
 /** Inserts an invitation and gives it as it is now. The transaction can fail with 409 `invitation_pending`. */
 export function insertInvitation(tx: Tx, invitation: NewInvitation): InvitationRow {
-  const { tenantId, id, email, departmentId, message, inviter, expiresAt } = invitation
+  const { tenantId, id, email, departmentId, externalId, message, inviter, expiresAt } = invitation
   const role_ids = invitation.roles.map((role) => role.id)
   const at = moment(invitation.at)
   tx.later(
     sql.unsafe`
-      insert into invitations (tenant_id, id, email, token_hash, role_ids, department_id, message, invited_by,
+      insert into invitations (tenant_id, id, email, token_hash, role_ids, department_id, external_id, message, invited_by,
                                invited_by_email, created_at, updated_at, expires_at)
       values (${tenantId}, ${id}, ${email}, ${sql.binary(invitation.tokenHash)}, ${sql.array(role_ids, 'uuid')},
-              ${departmentId}, ${message}, ${inviter.id}, ${inviter.email}, ${at}, ${at}, ${moment(expiresAt)})`,
+              ${departmentId}, ${externalId}, ${message}, ${inviter.id}, ${inviter.email}, ${at}, ${at}, ${moment(expiresAt)})`,
     invitationPending,
   )
   addToCount(tx, tenantId, 'invitations')
@@ -165,6 +167,7 @@ export function insertInvitation(tx: Tx, invitation: NewInvitation): InvitationR
     roles: invitation.roles.map((role) => role.name),
     role_ids,
     department_id: departmentId,
+    external_id: externalId,
     message,
     status: 'pending',
     invited_by: inviter.id,
@@ -320,6 +323,7 @@ export function findOffer(tx: Tx, tokenHash: Buffer): Promise<Offer | null> {
 const acceptedRow = z.object({
   role_ids: z.array(z.uuid()),
   department_id: z.uuid().nullable(),
+  external_id: z.string().nullable(),
   invited_by: z.uuid(),
   created_at: z.number(),
 })
@@ -341,7 +345,7 @@ export function markAccepted(
     where tenant_id = ${accepted.tenantId} and id = ${accepted.id} and status = 'pending' and expires_at > ${at}
       and send_count = ${accepted.sendCount}
       and exists (select 1 from tenants t where t.id = ${accepted.tenantId} and t.status = 'active' and t.deleted_at is null)
-    returning role_ids, department_id, invited_by, created_at`)
+    returning role_ids, department_id, external_id, invited_by, created_at`)
 }
 
 const inviterRow = z.object({

@@ -15,12 +15,13 @@ import { assertProvenDomain } from '../tenants/email-domains.ts'
 import { findTenant } from '../tenants/store.ts'
 import { checkAttributes } from './check-attributes.ts'
 import { auditedMember, type NewMember } from './member-schemas.ts'
+import { nameMember } from './name-member.ts'
 import { findMember, findPerson, insertMember, lockMemberShared, type MemberRow } from './store.ts'
 
 /**
  * Adds a person, known by id, to the caller's tenant and notifies them by mail. 400 for an unknown person, role or
  * department, 403 for a role with permissions that the caller lacks, and without `policy:update` for a department, a
- * manager or attributes, 409 `already_member`, 429 `throttled` for too many
+ * manager, attributes or an `external_id`, 409 `already_member` or `key_taken`, 429 `throttled` for too many
  * mails to this person or to too many people outside the tenant.
  */
 export async function addMember(
@@ -49,6 +50,7 @@ export async function addMember(
   const added = { id, tenantId, user, departmentId, managerId, roleIds, attributes, at }
   if (!(await insertMember(tx, added)))
     throw new ApiError(409, 'already_member', 'This person is already a member.')
+  if (body.external_id) await nameMember(tx, { tenantId, memberId: id, externalId: body.external_id })
   await mailAdded(tx, deps, caller, { user, membershipId: id, tenantName: tenant.name, at })
   const member = await findMember(tx, tenantId, id)
   if (!member) throw new Error('The new member cannot be read')

@@ -16,6 +16,7 @@ import { countRow } from '../../platform/db/row-schemas.ts'
 import { sql } from '../../platform/db/transaction.ts'
 import { emailAddress } from '../../platform/email-address.ts'
 import { roleNameKey } from '../roles/store.ts'
+import { externalId } from './name-member.ts'
 import { type MemberRow, memberColumns, memberKinds, memberRow } from './store.ts'
 
 const rolesNamed = (role: string | boolean, { tenantId }: ListScope) => sql.fragment`array(
@@ -72,6 +73,7 @@ export const memberList = defineList({
     department_id: byId(sql.fragment`m.department_id`),
     manager_id: byId(sql.fragment`m.manager_id`),
     user_id: byId(sql.fragment`m.user_id`, 'user_id', 'user.id'),
+    external_id: byText(sql.fragment`m.external_id`, externalId, 'external_id'),
   },
 })
 

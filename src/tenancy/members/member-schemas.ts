@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { oas31 } from 'zod-openapi'
 import { provenFields } from '../../platform/http/route-resources.ts'
 import { anyObject, bodyId, rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import { documentedExternalId, externalId } from './name-member.ts'
 import { type MemberRow, memberKinds } from './store.ts'
 
 export const memberSchema = z
@@ -28,6 +29,10 @@ export const memberSchema = z
       .boolean()
       .nullable()
       .meta({ description: 'Whether the person has verified the address' }),
+    external_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'What your applications and directory call the person' }),
     roles: z.array(z.string()),
     department_id: z.uuid().nullable(),
     manager_id: z.uuid().nullable().meta({ description: 'The user id of the manager, a member too' }),
@@ -49,6 +54,7 @@ export function showMember(row: MemberRow) {
     user_id,
     email: isPerson ? email : null,
     email_verified: isPerson ? email_verified : null,
+    external_id: row.external_id,
     roles: row.roles,
     department_id: row.department_id,
     manager_id: row.manager_id,
@@ -62,6 +68,7 @@ export function showMember(row: MemberRow) {
 /** The fields of a membership that the audit log records. */
 export const auditedMember = ({
   user_id,
+  external_id,
   roles,
   department_id,
   manager_id,
@@ -69,6 +76,7 @@ export const auditedMember = ({
   attributes,
 }: MemberRow) => ({
   user_id,
+  external_id,
   roles,
   department_id,
   manager_id,
@@ -106,6 +114,7 @@ const fields = {
   role: roleReference.optional(),
   department_id: bodyId.nullable().optional(),
   manager_id: bodyId.nullable().optional(),
+  external_id: externalId.nullable().optional(),
   attributes: memberAttributes.optional(),
 }
 
@@ -120,6 +129,7 @@ export const documentedFields = {
   role: { type: 'string', minLength: 1, maxLength: 128, description: 'One role, instead of `roles`' },
   department_id: { type: ['string', 'null'], format: 'uuid' },
   manager_id: { type: ['string', 'null'], format: 'uuid', description: 'The user id of another member' },
+  external_id: documentedExternalId,
   attributes: { type: 'object', additionalProperties: true },
 } satisfies Record<string, oas31.SchemaObject>
 

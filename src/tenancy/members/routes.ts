@@ -90,7 +90,7 @@ export const memberRoutes = (deps: Deps): Route[] => [
       action: 'member:update',
       scope: 'inside',
       tag: 'Members',
-      summary: "Change a member's roles, department, status or attributes",
+      summary: "Change a member's roles, department, status, attributes or name in your applications",
       description: 'Takes effect at their next request. Roles and attributes replace the previous ones.',
       body: memberChange,
       status: 200,

@@ -18,6 +18,7 @@ export const memberRow = z.object({
   id: z.uuid(),
   kind: z.enum(memberKinds),
   user_id: z.uuid().nullable(),
+  external_id: z.string().nullable(),
   email: z.string(),
   email_verified: z.boolean(),
   first_name: z.string(),
@@ -38,7 +39,7 @@ export type MemberRow = z.infer<typeof memberRow>
 
 /** The columns of a MemberRow, with memberships as `m` and users as `u`. */
 export const memberColumns = (tenantId: string) => sql.fragment`
-  m.id, m.kind, m.user_id, m.email, ${isProven} as email_verified, m.first_name, m.last_name, u.is_active,
+  m.id, m.kind, m.user_id, m.external_id, m.email, ${isProven} as email_verified, m.first_name, m.last_name, u.is_active,
   m.department_id, m.manager_id, m.status, m.attributes,
   m.joined_at, m.updated_at, m.version,
   array(select r.name from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id

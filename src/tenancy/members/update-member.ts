@@ -14,12 +14,13 @@ import { findRequestedRoles, requireManager } from './add-member.ts'
 import { checkAttributes } from './check-attributes.ts'
 import { assertCanChange, assertOwnerRemains, type Changed } from './keep-owners.ts'
 import { auditedMember, type MemberChange } from './member-schemas.ts'
+import { nameMember } from './name-member.ts'
 import { recordMemberChange } from './record-member-change.ts'
 import { changeMember, type MemberRow, replaceRoles } from './store.ts'
 
 /**
  * Changes a membership; it takes effect at the member's next request. Does nothing when nothing changes. 403 for roles
- * with permissions that the caller lacks and for members above the caller, 409 `last_owner`.
+ * with permissions that the caller lacks and for members above the caller, 409 `last_owner` and `key_taken`.
  */
 export async function updateMember(
   tx: Tx,
@@ -37,7 +38,7 @@ export async function updateMember(
     change.roles && findRequestedRoles(tx, tenantId, change.roles),
     isKeptBy(tx, caller, member),
   ])
-  if (member.kind === 'service_account') assertNoOwner(roles ?? [])
+  if (member.kind === 'service_account') assertAccountCan(change, roles ?? [])
   assertCanGrant(caller, member, roles ?? [], change, isKept)
   await Promise.all([
     change.attributes && checkAttributes(tx, tenantId, change.attributes),
@@ -47,7 +48,14 @@ export async function updateMember(
   const changed = changedMember(member, roles, change, at)
   if (!changed) return member
   if (roles) replaceRoles(tx, { tenantId, memberId, roleIds: roles.map((role) => role.id) })
-  const { status, attributes, department_id: departmentId, manager_id: managerId } = changed
+  const {
+    status,
+    attributes,
+    department_id: departmentId,
+    manager_id: managerId,
+    external_id: externalId,
+  } = changed
+  if (externalId !== member.external_id) await nameMember(tx, { tenantId, memberId, externalId })
   changeMember(tx, { tenantId, id: memberId, status, attributes, departmentId, managerId, at })
   if (member.roles.includes('owner')) await assertOwnerRemains(tx, tenantId)
   const changes = changesBetween(auditedMember(member), auditedMember(changed))
@@ -65,16 +73,23 @@ const isKeptBy = async (tx: Tx, { tenantId, userId, subjectType }: Caller, { use
  * Callers cannot grant permissions that they lack, nor raise their own. Policies read roles, department, manager and
  * attributes, so callers can add roles to themselves, change their own department, manager or attributes, or become the
  * manager of another member, only with the permission `policy:update`. The same holds for the member whom they act as, for the maker of a key (`isKept`), and
- * for department and attributes of service accounts, whose keys they can hold. Giving up own roles is always allowed.
+ * for department and attributes of service accounts, whose keys they can hold. It also holds for every `external_id`: a
+ * question of an application names a person by it, and is decided by what that member has. Giving up own roles is always allowed.
  */
 export function assertCanGrant(
   caller: Caller,
-  member: Pick<MemberRow, 'id' | 'user_id' | 'roles' | 'department_id' | 'manager_id' | 'attributes'>,
+  member: Pick<
+    MemberRow,
+    'id' | 'user_id' | 'roles' | 'department_id' | 'manager_id' | 'attributes' | 'external_id'
+  >,
   roles: readonly RoleRow[],
-  change: Pick<MemberChange, 'department_id' | 'manager_id' | 'attributes'>,
+  change: Pick<MemberChange, 'department_id' | 'manager_id' | 'attributes' | 'external_id'>,
   isKept = false,
 ): void {
   const giver = holderOf(caller)
+  const { external_id = member.external_id } = change
+  if (external_id !== member.external_id && !holds(giver, 'policy:update'))
+    throw refused('Changing an external_id takes the permission policy:update.')
   const added = roles.filter((role) => !member.roles.includes(role.name))
   assertGrantable(giver, added)
   const { department_id = member.department_id, attributes = member.attributes } = change
@@ -96,6 +111,12 @@ export function assertCanGrant(
     )
 }
 
+function assertAccountCan({ external_id }: MemberChange, roles: readonly RoleRow[]): void {
+  if (external_id)
+    throw invalidField('external_id', 'Only people have an external_id. Name a service account by its id.')
+  assertNoOwner(roles)
+}
+
 /** Throws 400 for the role of an owner, which a service account cannot have: owners are people, who can recover access. */
 export function assertNoOwner(roles: readonly RoleRow[]): void {
   if (roles.some(({ is_system, name }) => is_system && name === 'owner'))
@@ -114,14 +135,18 @@ function changedMember(
 ): MemberRow | null {
   const { status = member.status, attributes = member.attributes } = change
   const { department_id = member.department_id, manager_id = member.manager_id } = change
+  const { external_id = member.external_id } = change
   const names = roles ? roles.map((role) => role.name) : member.roles
-  const next = { roles: names, status, attributes, department_id, manager_id }
+  const next = { roles: names, status, attributes, department_id, manager_id, external_id }
   if (isDeepStrictEqual(valuesOf(next), valuesOf(member))) return null
   return { ...member, ...next, version: member.version + 1, updated_at: at }
 }
 
-type Values = Pick<MemberRow, 'roles' | 'status' | 'attributes' | 'department_id' | 'manager_id'>
+type Values = Pick<
+  MemberRow,
+  'roles' | 'status' | 'attributes' | 'department_id' | 'manager_id' | 'external_id'
+>
 
 /** What a change can change. Attributes of a row have another prototype than those of a body. */
-const valuesOf = ({ roles, status, attributes, department_id, manager_id }: Values) =>
-  [roles, status, { ...attributes }, department_id, manager_id] as const
+const valuesOf = ({ roles, status, attributes, department_id, manager_id, external_id }: Values) =>
+  [roles, status, { ...attributes }, department_id, manager_id, external_id] as const

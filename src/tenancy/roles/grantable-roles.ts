@@ -97,18 +97,21 @@ export const isOwner = ({ systemRoles }: Holder): boolean => systemRoles.include
  */
 export function assertMayDescribe(
   caller: Caller,
-  { department_id, manager_id, attributes }: Description,
+  { department_id, manager_id, attributes, external_id }: Description,
 ): void {
-  const isPlain = !department_id && !manager_id && Object.keys(attributes ?? {}).length === 0
+  const isPlain = !department_id && !manager_id && !external_id && Object.keys(attributes ?? {}).length === 0
   if (!isPlain && !holds(holderOf(caller), 'policy:update'))
-    throw refused('Giving a department, a manager or attributes takes the permission policy:update.')
+    throw refused(
+      'Giving a department, a manager, attributes or an external_id takes the permission policy:update.',
+    )
 }
 
-/** What policies read of a membership besides its roles. */
+/** What policies read of a membership besides its roles, and whom questions name by it. */
 interface Description {
   department_id?: string | null | undefined
   manager_id?: string | null | undefined
   attributes?: Record<string, unknown> | undefined
+  external_id?: string | null | undefined
 }
 
 /** A 403 that no policy decision stands behind. */

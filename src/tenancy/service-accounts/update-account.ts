@@ -34,7 +34,7 @@ export async function updateAccount(
   assertCanChange(caller, account)
   const roles = change.roles && (await findRequestedRoles(tx, tenantId, change.roles))
   assertNoOwner(roles ?? [])
-  assertCanGrant(caller, { ...account, manager_id: null }, roles ?? [], change)
+  assertCanGrant(caller, { ...account, manager_id: null, external_id: null }, roles ?? [], change)
   const { name = account.name, description = account.description, attributes = account.attributes } = change
   const { department_id: departmentId = account.department_id } = change
   const status = change.status ? storedStatus(change.status) : account.status

@@ -57,21 +57,23 @@ t.test('after a person erases themselves, no column of any table identifies them
       body: { token: tokenIn(await service.mailTo(email)) },
     }),
   )
-  await expect(201, firm.owner.post(`${firm.path}/members/`, { user_id: ada.id, attributes: {} }))
+  const external_id = 'quill-7731'
+  const member = { user_id: ada.id, attributes: {}, external_id }
+  await expect(201, firm.owner.post(`${firm.path}/members/`, member))
   await ada.switchTo(firm.id)
   const denied = await ada.post(`${firm.path}/departments/`, { name: 'No' })
   t.equal(denied.status, 403)
-  for (const id of [ada.id, email]) {
-    const question = {
-      subject: { type: 'user', id },
-      action: { name: 'read' },
-      resource: { type: 'doc', id: '1' },
+  for (const id of [ada.id, email, external_id])
+    for (const resource of [
+      { type: 'doc', id: '1' },
+      { type: 'user', id },
+    ]) {
+      const question = { subject: { type: 'user', id }, action: { name: 'doc:read' }, resource }
+      await expect(200, firm.owner.post('/access/v1/evaluation', question))
     }
-    await expect(200, firm.owner.post('/access/v1/evaluation', question))
-  }
   const other = await foundFirm(service)
   await expect(201, other.owner.post(`${other.path}/invitations/`, { email, roles: ['member'] }))
-  t.not((await placesOf(service, [email, ...names])).length, 0)
+  t.not((await placesOf(service, [email, external_id, ...names])).length, 0)
 
   t.match(await ada.delete(me), { status: 401, body: { code: 'insufficient_user_authentication' } })
   t.match(await ada.delete(me, { body: { current_password: 'another harbour' } }), { status: 400 })
@@ -85,7 +87,7 @@ t.test('after a person erases themselves, no column of any table identifies them
   })
   t.match(login, { status: 401, body: { code: 'invalid_credentials' } })
   await scrub()
-  t.same(await placesOf(service, [email, ...names]), [])
+  t.same(await placesOf(service, [email, external_id, ...names]), [])
   t.same(await look(service, 'select from erasures'), [])
 
   const types = (await look(service, 'select type from events where tenant_id = $1', [firm.id])).map(
