@@ -9,6 +9,7 @@ import { findActionSearch, searchActions } from './search-actions.ts'
 import { actionSearch, resourceSearch, subjectSearch } from './search-question.ts'
 import { searchResources, withoutResource } from './search-resources.ts'
 import { findSearchedObject, searchSubjects } from './search-subjects.ts'
+import { subjectIdFor, withShownNames } from './shown-names.ts'
 
 const entity = z.object({ type: z.string(), id: z.string() })
 
@@ -35,13 +36,20 @@ export const searchRoutes = (deps: Deps, objects: ObjectFinders, lists: ObjectLi
       action: 'access:evaluate',
       tag,
       summary: 'Search for the subjects that are permitted to do something',
-      description: `AuthZEN 1.0. Of type \`user\`: all members. Of a type of your application: the \`candidates\` that you name, and the ids that policies name. ${paging}`,
+      description: `AuthZEN 1.0. Of type \`user\`: all members, named as the setting \`subject_id\` of the tenant says. Of a type of your application: the \`candidates\` that you name, and the ids that policies name. ${paging}`,
       body: subjectSearch,
       status: 200,
       answer: pageOfResults(entity),
-      load: (read, { caller, body }) => findSearchedObject(read, objects, scopeOf(caller), body),
+      load: async (read, { caller, body }) => {
+        const [{ object }, subjectId] = await Promise.all([
+          findSearchedObject(read, objects, scopeOf(caller), body),
+          subjectIdFor(read, caller.tenantId, body.subject.type),
+        ])
+        return { object, subjectId }
+      },
       resource: () => accessResource(null),
-      handle: ({ object }, { caller, body }) => searchSubjects(deps, caller, object, body),
+      handle: async ({ object, subjectId }, { caller, body }) =>
+        withShownNames(deps, caller, subjectId, await searchSubjects(deps, caller, object, body)),
     }),
     resourceRoute({
       method: 'POST',
@@ -53,9 +61,16 @@ export const searchRoutes = (deps: Deps, objects: ObjectFinders, lists: ObjectLi
       body: resourceSearch,
       status: 200,
       answer: pageOfResults(entity),
-      load: (read, { caller, body }) => findParts(read, {}, scopeOf(caller), [withoutResource(body)]),
-      resource: (parts, { caller, body }) => accessResource(knownSubject(parts, caller, body)),
-      handle: (parts, { caller, body }) => searchResources(deps, lists, caller, parts, body),
+      load: async (read, { caller, body }) => {
+        const [parts, subjectId] = await Promise.all([
+          findParts(read, {}, scopeOf(caller), [withoutResource(body)]),
+          subjectIdFor(read, caller.tenantId, body.resource.type),
+        ])
+        return { parts, subjectId }
+      },
+      resource: ({ parts }, { caller, body }) => accessResource(knownSubject(parts, caller, body)),
+      handle: async ({ parts, subjectId }, { caller, body }) =>
+        withShownNames(deps, caller, subjectId, await searchResources(deps, lists, caller, parts, body)),
     }),
     resourceRoute({
       method: 'POST',

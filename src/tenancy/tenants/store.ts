@@ -8,6 +8,7 @@ import { countRow, idRow, lockedRow, tenantIdRow } from '../../platform/db/row-s
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { isOfSubject } from '../members/subject-store.ts'
 import { lockTenant } from './revision-store.ts'
+import { subjectIds } from './subject-id-store.ts'
 
 export const tenantStatus = z.enum(['active', 'suspended', 'archived'])
 export type TenantStatus = z.infer<typeof tenantStatus>
@@ -21,6 +22,7 @@ const tenantRow = z.object({
     require_mfa: z.boolean().default(false),
     time_zone: z.string().default('UTC'),
     allowed_email_domains: z.array(z.string()).default([]),
+    subject_id: z.enum(subjectIds).default('id'),
   }),
   created_at: z.number(),
   updated_at: z.number(),

@@ -3,6 +3,7 @@ import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import { isTimeZone } from '../../policy-engine/evaluate/local-time.ts'
 import { domainName } from './email-domains.ts'
 import { type TenantRow, tenantStatus } from './store.ts'
+import { subjectIds } from './subject-id-store.ts'
 
 export const tenantName = z
   .string('Give the name as text.')
@@ -18,6 +19,9 @@ const slug = z
     'A slug has 1 to 63 characters of a-z and 0-9, with single dashes between them.',
   )
   .meta({ example: 'analytical-engines' })
+
+const subjectIdMeaning =
+  'By what searches name people: `email` is the verified address. A member without it is named by id'
 
 export const newTenant = z.object({ name: tenantName, slug: slug.optional() })
 
@@ -38,6 +42,10 @@ export const tenantChange = z.object({
           .max(100, 'A tenant can list at most 100 domains.')
           .transform((domains) => [...new Set(domains)])
           .optional(),
+        subject_id: z
+          .enum(subjectIds, `subject_id is ${subjectIds.join(', ')}.`)
+          .optional()
+          .meta({ description: subjectIdMeaning }),
       },
       'Give the settings as an object.',
     )
@@ -59,6 +67,7 @@ export const tenantSchema = z
         description: 'IANA time zone of environment.hour and environment.weekday in policies',
       }),
       allowed_email_domains: z.array(z.string()),
+      subject_id: z.enum(subjectIds).meta({ description: subjectIdMeaning }),
     }),
     created_at: timestamp,
     updated_at: timestamp,

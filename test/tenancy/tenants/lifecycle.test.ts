@@ -24,6 +24,7 @@ t.test(
     t.same(second.settings, {
       require_mfa: true,
       time_zone: 'UTC',
+      subject_id: 'id',
       allowed_email_domains: ['example.com', 'other.example.org'],
     })
     await expect(200, owner.put(`${path}/`, {}))
