@@ -1,4 +1,4 @@
-import type { QuerySqlToken } from 'slonik'
+import { type QuerySqlToken, sql } from 'slonik'
 import { checkViolation, sqlState, uniqueViolation } from './database-errors.ts'
 import type { Answer, Statement } from './flush.ts'
 import { type Connection, statementNamed } from './pool.ts'
@@ -154,14 +154,32 @@ export class Tx extends Statements {
   }
 
   /**
+   * Does `work` and undoes it in the database, as if it had not been done; gives its value. Throws what `work` throws, and
+   * what would fail its commit. What `work` asks for behind the commit is not done.
+   */
+  async attempt<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    await this.query(sql.unsafe`savepoint attempt`)
+    const inner = new Tx(this.#connection, null, this.#sending)
+    inner.#begun = true
+    try {
+      const value = await work(inner)
+      inner.#finish()
+      const failure = inner.#asked.length > 0 ? await inner.#send(inner.#asked) : null
+      if (failure) throw failure
+      return value
+    } finally {
+      inner.#ended = true
+      await inner.#flushing
+      await this.query(sql.unsafe`rollback to savepoint attempt`)
+    }
+  }
+
+  /**
    * Commits. Throws when a statement still runs, and when one failed although the work succeeded: Postgres silently
    * rolls back at the commit of a failed transaction.
    */
   async commit(): Promise<void> {
-    if (this.#waiting > 0) throw new Error('A transaction ended while a statement of it was still running')
-    if (this.#failure)
-      throw new Error('A statement failed and its transaction went on', { cause: this.#failure })
-    for (const add of this.#atCommit) add()
+    this.#finish()
     this.#ended = true
     if (!this.#begun && this.#asked.length === 0) return
     let tag = ''
@@ -176,6 +194,14 @@ export class Tx extends Statements {
     this.#asked = []
     if (tag !== 'COMMIT') throw failure ?? new Error(`Postgres answered ${tag} to a commit`)
     for (const settle of this.#answered) settle()
+  }
+
+  /** Adds what goes out with the commit. Throws unless the work is done and all its statements succeeded. */
+  #finish(): void {
+    if (this.#waiting > 0) throw new Error('A transaction ended while a statement of it was still running')
+    if (this.#failure)
+      throw new Error('A statement failed and its transaction went on', { cause: this.#failure })
+    for (const add of this.#atCommit) add()
   }
 
   /** Waits for the statements that run, and rolls back. */

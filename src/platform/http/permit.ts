@@ -15,6 +15,7 @@ import { decide, decidersOf } from './decide.ts'
 import { type StepUp, stepUpDue, stepUpRequired } from './obligations.ts'
 import { deniedBecause, refusal } from './refusal.ts'
 import type { PathDeps, RequestContext } from './request-context.ts'
+import { overtaken } from './route.ts'
 import { traceDecision } from './trace-requests.ts'
 
 /** The outcome of a decision for its request. A refusal is a value, so that the transaction commits normally. */
@@ -61,19 +62,26 @@ export const stepUpFirst = (request: RequestContext, decision: Decision, due: St
 export interface Gateable {
   call: GuardedCall
   named: { id: string; presented: Presented } | null
+  /** Makes the change and undoes it. Throws why it cannot be made. Null if it is not prepared yet. */
+  attempt: (() => Promise<unknown>) | null
 }
 
 /**
  * The permit of a change on `resource`, decided inside the change's transaction. When a policy requires an approval,
- * this opens an approval request in the transaction, which then changes nothing else.
+ * this opens an approval request in the transaction, which then changes nothing else. Null if the change has to be
+ * prepared, or prepared again, before it can be attempted.
+ *
+ * Approvers are not asked about what cannot be done. So the change itself is made and undone first, and its refusal is the
+ * answer: a list of checks to repeat here would miss some. A change can run twice, because it only changes the database.
+ * It is checked anew when it is made.
  */
 export async function permitChange(
   tx: Tx,
   deps: PathDeps,
   request: RequestContext,
   resource: Resource,
-  { call, named }: Gateable,
-): Promise<Permit> {
+  { call, named, attempt }: Gateable,
+): Promise<Permit | null> {
   const presented = named?.presented && isAbout(named.presented, resource) ? named.presented : null
   const approval = presented && 'approval' in presented ? presented.approval : null
   const decision = decide(deps, request, 'resource', resource, { approval })
@@ -85,6 +93,7 @@ export async function permitChange(
   if (presented && 'pending' in presented)
     return { effect: 'require_approval', refusal: approvalRequired(decision, call, presented.pending) }
   if (decision.effect === 'allow') return withApproval(permit(request, decision), named)
+  if (!attempt || (await attempt()) === overtaken) return null
 
   const ownerRecovery = isOwnerRecovery(request)
   const opened = await deps.approvals.request(tx, call, { resource, decision, ownerRecovery })

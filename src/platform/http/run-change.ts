@@ -4,10 +4,11 @@ import { countLog } from '../audit/log-quota.ts'
 import { inTenant, type Tx } from '../db/transaction.ts'
 import { notFound, unavailable } from '../errors.ts'
 import { createKeyedSemaphore } from '../keyed-semaphore.ts'
-import { Accepted, type GuardedCall } from './approvals.ts'
+import { Accepted } from './approvals.ts'
 import { refreshCaller } from './authenticate.ts'
 import type { Caller } from './caller.ts'
 import { decide, logWithChange, resourceIn, sentResource } from './decide.ts'
+import { guardedCall } from './guarded-call.ts'
 import { type Allowed, assertAllowed, permit, permitChange } from './permit.ts'
 import type { RepeatableCall } from './repeatable-call.ts'
 import type { PathDeps, RequestContext } from './request-context.ts'
@@ -25,6 +26,11 @@ interface Change {
   stored: StoredCall | null
   /** It is a stored call that is carried out. */
   later: boolean
+}
+
+/** The value of `prepare`; undefined for a route without it. */
+interface Prepared {
+  value: unknown
 }
 
 const maxTries = 5
@@ -56,10 +62,12 @@ export const runChange = (deps: PathDeps, request: RequestContext, change: Chang
 
 async function decideAndChange(deps: PathDeps, request: RequestContext, change: Change): Promise<unknown> {
   const done = await inTenant(deps.db, request.caller, async (tx) => {
-    const { first, loaded, permitted } = await loadAndDecide(tx, deps, request, change)
+    const prepared = { value: undefined }
+    const { first, loaded, permitted } = await loadAndDecide(tx, deps, request, change, prepared)
+    if (!permitted) throw new Error('A change was overtaken that was not prepared')
     if (permitted.effect !== 'allow') return { permitted, answer: undefined, isLogged: false }
     if (first) return { permitted, answer: repeated(request, first), isLogged: false }
-    return { permitted, ...(await actAndConsume(tx, deps, request, change, { loaded, permitted })) }
+    return { permitted, ...(await actAndConsume(tx, deps, request, change, { loaded, permitted, prepared })) }
   })
   request.isLogged = done.isLogged
   if ('accepted' in done.permitted && done.permitted.accepted) return done.permitted.accepted
@@ -68,36 +76,42 @@ async function decideAndChange(deps: PathDeps, request: RequestContext, change: 
 }
 
 /**
- * Uses two transactions, and a third one to decide again when the caller's rights changed while the change was prepared.
- * Starts again when `act` returns `overtaken`; throws 503 `overloaded` after five tries.
+ * Uses two transactions, and a third one to decide again when the caller's rights changed while the change was prepared, or
+ * when it needs an approval, which is asked for once it is prepared. Starts again when `act` returns `overtaken`; throws 503
+ * `overloaded` after five tries.
  */
 async function decideThenChange(deps: PathDeps, request: RequestContext, asked: Change): Promise<unknown> {
   const { route, repeatable } = asked
   const { tenantId } = request.caller
   let change = asked
-  const decideNow = async () => {
-    const decided = await inTenant(deps.db, request.caller, (tx) => loadAndDecide(tx, deps, request, change))
+  const decideNow = async (prepared: Prepared | null) => {
+    const decided = await inTenant(deps.db, request.caller, (tx) =>
+      loadAndDecide(tx, deps, request, change, prepared),
+    )
     const { permitted } = decided
+    if (!permitted) return { ...decided, permitted }
     if ('accepted' in permitted && permitted.accepted) return permitted.accepted
     assertAllowed(permitted)
     return { ...decided, permitted }
   }
   const once = async () => {
-    let decided = await decideNow()
+    let decided = await decideNow(route.prepare ? null : { value: undefined })
     if (decided instanceof Accepted) return decided
     if (decided.first && !request.route.secret) return repeated(request, decided.first)
-    const prepared = await route.prepare?.(decided.loaded, change.input)
+    const prepared = { value: await route.prepare?.(decided.loaded, change.input) }
     // Compiling or hashing takes long. In a new tenant the caller has no rights yet that could change.
-    if (route.prepare && !route.into && (await refreshCaller(deps, request))) {
-      change = { ...change, input: { ...change.input, caller: request.caller } }
-      decided = await decideNow()
+    const isChanged = route.prepare && !route.into && (await refreshCaller(deps, request))
+    if (isChanged) change = { ...change, input: { ...change.input, caller: request.caller } }
+    if (isChanged || !decided.permitted) {
+      decided = await decideNow(prepared)
       if (decided instanceof Accepted) return decided
     }
     const { first, loaded, permitted } = decided
+    if (!permitted) return overtaken
     // A secret is shown again only to a caller who could make one now.
     if (first) return repeated(request, first)
     const { caller } = request
-    const scope = route.into ? { ...caller, tenantId: route.into(prepared) } : caller
+    const scope = route.into ? { ...caller, tenantId: route.into(prepared.value) } : caller
     const act = async () => {
       const done = await inTenant(deps.db, scope, async (tx) => {
         // The turn that the first transaction took has ended with it.
@@ -108,7 +122,7 @@ async function decideThenChange(deps: PathDeps, request: RequestContext, asked: 
       request.isLogged = done.isLogged
       return done.answer
     }
-    return route.around ? route.around(act, { input: change.input, loaded, prepared }) : act()
+    return route.around ? route.around(act, { input: change.input, loaded, prepared: prepared.value }) : act()
   }
   for (let tries = 0; tries < maxTries; tries++) {
     const isFree = tries === 0 && !overtakenIn.has(tenantId)
@@ -124,8 +138,17 @@ function repeated({ http }: RequestContext, first: { answer: unknown }): unknown
   return first.answer
 }
 
-/** Also gives the answer of the first call, if this one repeats it: the caller needs the permission still. */
-async function loadAndDecide(tx: Tx, deps: PathDeps, request: RequestContext, change: Change) {
+/**
+ * Also gives the answer of the first call, if this one repeats it: the caller needs the permission still. `permitted` is
+ * null if the change needs an approval and is not prepared yet.
+ */
+async function loadAndDecide(
+  tx: Tx,
+  deps: PathDeps,
+  request: RequestContext,
+  change: Change,
+  prepared: Prepared | null,
+) {
   const { route, input, approvalId, repeatable } = change
   const first = repeatable ? await repeatable.find(tx) : null
   const call = guardedCall(request, change)
@@ -144,6 +167,9 @@ async function loadAndDecide(tx: Tx, deps: PathDeps, request: RequestContext, ch
     ? await permitChange(tx, deps, request, resource, {
         call,
         named: approvalId === null ? null : { id: approvalId, presented },
+        attempt:
+          prepared &&
+          (() => tx.attempt((inner) => makeChange(inner, deps, request, change, { loaded, prepared }))),
       })
     : permit(request, first ? withoutGate(decided()) : decided())
   return { first, loaded, permitted }
@@ -153,18 +179,30 @@ async function loadAndDecide(tx: Tx, deps: PathDeps, request: RequestContext, ch
 const withoutGate = (decision: Decision): Decision =>
   decision.effect === 'require_approval' ? { ...decision, effect: 'allow' } : decision
 
+/** Makes the change, which counts against the quota of the tenant's logs. */
+function makeChange(
+  tx: Tx,
+  deps: PathDeps,
+  request: RequestContext,
+  change: Change,
+  { loaded, prepared: { value } }: { loaded: unknown; prepared: Prepared },
+): Promise<unknown> {
+  const { route, input } = change
+  const caller = { ...request.caller, ...(route.into && { tenantId: route.into(value) }) }
+  countChange(tx, deps, request, change, { caller, loaded, isPermitted: true })
+  return route.act(tx, input, loaded, value)
+}
+
 /** Also stores the decision with the change. */
 async function actAndConsume(
   tx: Tx,
   deps: PathDeps,
   request: RequestContext,
   change: Change,
-  decided: { loaded: unknown; permitted: Allowed; prepared?: unknown },
+  decided: { loaded: unknown; permitted: Allowed; prepared: Prepared },
 ): Promise<{ answer: unknown; isLogged: boolean }> {
-  const { route, input, repeatable } = change
-  const caller = { ...request.caller, ...(route.into && { tenantId: route.into(decided.prepared) }) }
-  countChange(tx, deps, request, change, { caller, loaded: decided.loaded, isPermitted: true })
-  const answer = await route.act(tx, input, decided.loaded, decided.prepared)
+  const { route, repeatable } = change
+  const answer = await makeChange(tx, deps, request, change, decided)
   const { approvalId } = decided.permitted
   if (answer === overtaken) return { answer, isLogged: false }
   if (approvalId !== null) await deps.approvals.consume(tx, guardedCall(request, change), approvalId)
@@ -184,34 +222,4 @@ function countChange(
   const takesAway = request.route.method === 'DELETE' || (route.takesAway?.(input, loaded) ?? false)
   const use = !takesAway ? 'adds' : isPermitted ? 'removes' : 'asks_to_remove'
   countLog(tx, deps.config, { caller, at: request.now, use })
-}
-
-/** The call that an approval is bound to. */
-function guardedCall(
-  { http, route, caller, now }: RequestContext,
-  { input: { params, query, body }, stored, later }: Change,
-): GuardedCall {
-  const { tenantId, userId, auth, requestInfo, decisionId } = caller
-  return {
-    tenantId,
-    userId,
-    email: auth.user.email,
-    callerType: auth.user.type,
-    callerName: auth.user.email || auth.user.firstName,
-    requestInfo,
-    action: route.action,
-    method: route.method,
-    // The console serves the same routes under a path of its own.
-    path: http.path.replace(/^\/console\/api\//, '/api/v1/'),
-    route: route.path,
-    params,
-    query: query ?? null,
-    body: route.body ? body : null,
-    shownBody: route.body ? (route.shownBody?.(body) ?? body) : null,
-    decisionId,
-    now,
-    httpStatus: route.status,
-    stored,
-    later,
-  }
 }

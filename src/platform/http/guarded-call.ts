@@ -1,0 +1,38 @@
+import type { GuardedCall } from './approvals.ts'
+import type { RequestContext } from './request-context.ts'
+import type { AnyInput } from './route.ts'
+
+/** What of a change its approval is about. */
+interface Asked extends Pick<GuardedCall, 'stored' | 'later'> {
+  input: Pick<AnyInput, 'params' | 'query' | 'body'>
+}
+
+/** The call that an approval is bound to. */
+export function guardedCall(
+  { http, route, caller, now }: RequestContext,
+  { input: { params, query, body }, stored, later }: Asked,
+): GuardedCall {
+  const { tenantId, userId, auth, requestInfo, decisionId } = caller
+  return {
+    tenantId,
+    userId,
+    email: auth.user.email,
+    callerType: auth.user.type,
+    callerName: auth.user.email || auth.user.firstName,
+    requestInfo,
+    action: route.action,
+    method: route.method,
+    // The console serves the same routes under a path of its own.
+    path: http.path.replace(/^\/console\/api\//, '/api/v1/'),
+    route: route.path,
+    params,
+    query: query ?? null,
+    body: route.body ? body : null,
+    shownBody: route.body ? (route.shownBody?.(body) ?? body) : null,
+    decisionId,
+    now,
+    httpStatus: route.status,
+    stored,
+    later,
+  }
+}
