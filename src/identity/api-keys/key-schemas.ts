@@ -92,9 +92,3 @@ export const rotation = z.object({
     .meta({ description: 'Seconds for which the old key works too' }),
   current_password: repeatedPassword,
 })
-
-/** A body without the password, for approvers. */
-export const withoutPassword = <B extends { current_password?: unknown }>({
-  current_password: _password,
-  ...body
-}: B) => body

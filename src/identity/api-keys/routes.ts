@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
 import type { Caller } from '../../platform/http/caller.ts'
+import { withoutPassword } from '../../platform/http/guarded-call.ts'
 import { listing, pageAndCount, pageOf, together } from '../../platform/http/lists.ts'
 import {
   changeRoute,
@@ -22,15 +23,7 @@ import { keyReportUses } from '../rate-limits/limits.ts'
 import { holdSignIn } from '../sessions/store.ts'
 import { createKey, keysWanted } from './create-key.ts'
 import { deleteKey } from './delete-key.ts'
-import {
-  keyResource,
-  keySchema,
-  newKey,
-  newKeySchema,
-  rotation,
-  showKey,
-  withoutPassword,
-} from './key-schemas.ts'
+import { keyResource, keySchema, newKey, newKeySchema, rotation, showKey } from './key-schemas.ts'
 import { revokeLeakedKey } from './revoke-leaked-key.ts'
 import { rotateKey } from './rotate-key.ts'
 import {
@@ -105,7 +98,6 @@ function routesOf(deps: Deps, path: string, owner: Owner): Route[] {
       description:
         'The new key has the name and scopes of the old one, and is valid for as long. The old one works for `overlap` seconds more. Needs a sign-in or a second factor within the last 10 minutes, or `current_password`.',
       body: rotation,
-      shownBody: withoutPassword,
       status: 201,
       answer: newKeySchema,
       refusals: [409],
@@ -140,7 +132,6 @@ function routesOf(deps: Deps, path: string, owner: Owner): Route[] {
 const creation = {
   tag,
   body: newKey,
-  shownBody: withoutPassword,
   status: 201 as const,
   answer: newKeySchema,
   refusals: [409],

@@ -7,7 +7,7 @@ import { whyRefused } from './refusal.ts'
 import type { RequestInfo } from './request-info.ts'
 import type { StoredCall } from './stored-call.ts'
 
-/** The call that an approval is bound to. `body` is the validated body; null for a route without one. */
+/** The call that an approval is bound to. `body` is the validated body without a password; null for a route without one. */
 export interface GuardedCall {
   tenantId: string
   userId: string

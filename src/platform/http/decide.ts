@@ -11,6 +11,7 @@ import type {
 } from '../../policy-engine/evaluate/query.ts'
 import type { Tx } from '../db/transaction.ts'
 import type { Caller } from './caller.ts'
+import { withoutPassword } from './guarded-call.ts'
 import { refusal } from './refusal.ts'
 import type { PathDeps, RequestContext } from './request-context.ts'
 import type { ResourceOf } from './route.ts'
@@ -131,7 +132,7 @@ export const resourceIn = (request: RequestContext, resource: ResourceOf): Resou
 /** The resource that a request will create: it has only the fields that were sent. */
 export const sentResource = (request: RequestContext, body: unknown): Resource => ({
   ...collectionOf(request.route, request.caller),
-  fields: request.route.status === 201 ? fieldsOf(body) : {},
+  fields: request.route.status === 201 ? fieldsOf(withoutPassword(body)) : {},
 })
 
 /** An object, or a row of a list, as policies see it. */

@@ -7,12 +7,20 @@ interface Asked extends Pick<GuardedCall, 'stored' | 'later'> {
   input: Pick<AnyInput, 'params' | 'query' | 'body'>
 }
 
+/** A password proves who calls. It is no part of the change, and a digest of it would help to guess it. */
+export function withoutPassword<Body>(body: Body): Body {
+  if (typeof body !== 'object' || body === null || !('current_password' in body)) return body
+  const { current_password: _password, ...change } = body
+  return change as Body
+}
+
 /** The call that an approval is bound to. */
 export function guardedCall(
   { http, route, caller, now }: RequestContext,
   { input: { params, query, body }, stored, later }: Asked,
 ): GuardedCall {
   const { tenantId, userId, auth, requestInfo, decisionId } = caller
+  const change = route.body ? withoutPassword(body) : null
   return {
     tenantId,
     userId,
@@ -27,8 +35,8 @@ export function guardedCall(
     route: route.path,
     params,
     query: query ?? null,
-    body: route.body ? body : null,
-    shownBody: route.body ? (route.shownBody?.(body) ?? body) : null,
+    body: change,
+    shownBody: change === null ? null : (route.shownBody?.(change) ?? change),
     decisionId,
     now,
     httpStatus: route.status,

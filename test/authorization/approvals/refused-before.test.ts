@@ -181,3 +181,13 @@ t.test('what changed after the approval is checked when the change is made', asy
   await expect(201, create(owner, first))
   t.match(await create(admin, second), { status: 409, body: { code: 'name_taken' } })
 })
+
+t.test('a password proves who calls, and is no part of what is approved', async (t) => {
+  const key = { name: 'Laptop' }
+  const keys = '/api/v1/users/me/keys/'
+  const asked = await owner.post(keys, { ...key, current_password: owner.password })
+  const { id } = asked.body.approval_request
+  t.equal((await owner.post(keys, key)).body.approval_request.id, id, 'the same request')
+  await expect(200, approve(approver, id))
+  await expect(201, owner.post(keys, key, { headers: { 'approval-request': id } }))
+})
