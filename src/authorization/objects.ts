@@ -1,6 +1,6 @@
 import type { ObjectFinders } from '../platform/find-object.ts'
 import { lister, type ObjectListers } from '../platform/list-objects.ts'
-import { showRequest } from './approvals/show-request.ts'
+import { fieldsOf } from './approvals/show-request.ts'
 import { findRequest, listRequests, type RequestRow, requestList } from './approvals/store.ts'
 import { builtInDefinitions } from './attributes/built-in.ts'
 import { definitionResource, findAnyDefinition } from './attributes/read-attributes.ts'
@@ -16,7 +16,7 @@ import { findResourceById, listResources, resourceList } from './resources/store
 const requestResource = (request: RequestRow) => ({
   id: request.id,
   ownerId: request.account_id ?? request.requester_id,
-  fields: { ...showRequest(request) },
+  fields: { ...fieldsOf(request) },
 })
 
 /** Finds the objects of this context as resources of decisions. */

@@ -3,6 +3,7 @@ import { resolveOpa } from '../../src/policy-toolchain/opa.ts'
 import { noChromium } from '../helpers/chromium.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { sharedService } from '../helpers/shared-service.ts'
+import { createProgram } from '../identity/api-keys/holders.ts'
 import { startBeside } from '../identity/otp/authenticator.ts'
 import { assertSound, follow, heading, openChromium, signIn, visit } from './real-browser.ts'
 
@@ -196,6 +197,19 @@ t.test('an author', { skip }, async (t) => {
       await page.getByText('"name": "Sales"', { exact: true }).waitFor()
       await page.getByRole('link', { name: 'Two agree' }).waitFor()
       await assertSound(t, page, 'a change to approve')
+      await page.getByRole('button', { name: 'Approve' }).waitFor()
+      const program = await createProgram(service, owner, ['admin'])
+      const { body: byProgram } = await service.call('PATCH', `${tenant}/departments/${department.id}/`, {
+        token: program.key,
+        body: change,
+      })
+      await visit(page, `/approvals/${byProgram.approval_request.id}`)
+      await page.getByText('One approval is needed, from other members.').waitFor()
+      t.equal(
+        await page.getByRole('button', { name: 'Approve' }).count(),
+        0,
+        'who made its key does not vote',
+      )
       t.strictSame(faults, [])
     },
   )

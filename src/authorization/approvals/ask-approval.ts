@@ -151,7 +151,8 @@ export async function askApproval(
   if (!opened) throw refusal(deniedBecause('no_eligible_approver', decision), key.action, decisionId)
   const request = await findRequest(tx, caller.tenantId, opened.open.id, at)
   if (!request) throw new Error('An open request is not there')
-  return opened.isNew ? showRequest(request) : new Found(showRequest(request))
+  const shown = showRequest(request, caller)
+  return opened.isNew ? shown : new Found(shown)
 }
 
 const notOfApplication = () =>

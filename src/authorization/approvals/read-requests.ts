@@ -3,23 +3,17 @@ import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { readInTenant } from '../../platform/db/read.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { answerPage, pageAndCount } from '../../platform/http/lists.ts'
-import { showRequest } from './show-request.ts'
+import { fieldsOf, showRequest } from './show-request.ts'
 import {
   canDecide,
   countRequests,
   isParty,
   listRequests,
-  type Reader,
   type RequestRow,
+  readerOf,
   requestList,
   type View,
 } from './store.ts'
-
-export const readerOf = ({ tenantId, userId, auth }: Caller): Reader => ({
-  tenantId,
-  userId,
-  roleIds: auth.membership?.roleIds ?? [],
-})
 
 const readsAll = (caller: Caller) => caller.may({ type: 'approval_request' })
 
@@ -42,7 +36,8 @@ function pageOf(deps: Deps, caller: Caller, query: ListQuery, { path, view }: { 
       ),
     )
   const resource = readableFor(caller)
-  return answerPage(deps, caller, requestList, { path, query }, load, showRequest, { resource })
+  const show = (row: RequestRow) => showRequest(row, caller)
+  return answerPage(deps, caller, requestList, { path, query }, load, show, { resource })
 }
 
 /**
@@ -57,6 +52,6 @@ function readableFor(caller: Caller) {
     const isOwn = isParty(row, caller.userId) || canDecide(row, reader)
     if (!isOwn && !all) return null
     const ownerId = isOwn ? caller.userId : row.requester_id
-    return { type: 'approval_request', id: row.id, ownerId, fields: showRequest(row) }
+    return { type: 'approval_request', id: row.id, ownerId, fields: fieldsOf(row) }
   }
 }

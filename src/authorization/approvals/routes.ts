@@ -98,7 +98,7 @@ export function approvalRoutes(deps: Deps, objects: ObjectFinders): Route[] {
       answer: requestSchema,
       load: (read, { caller, params }) => findRequest(read, caller.tenantId, pathId(params.id), deps.clock()),
       resource: readableRequest,
-      handle: showRequest,
+      handle: (row, { caller }) => showRequest(row, caller),
     }),
     ...(['approve', 'reject'] as const).map((decision) =>
       changeRoute({
@@ -117,7 +117,7 @@ export function approvalRoutes(deps: Deps, objects: ObjectFinders): Route[] {
         // Also an approval: a removal can wait for it. Without a request, which counts, there is no vote.
         takesAway: () => true,
         act: async (tx, { caller, body: { comment } }, request) =>
-          showRequest(await vote(tx, deps, caller, request, { decision, comment })),
+          showRequest(await vote(tx, deps, caller, request, { decision, comment }), caller),
       }),
     ),
     changeRoute({
@@ -135,7 +135,8 @@ export function approvalRoutes(deps: Deps, objects: ObjectFinders): Route[] {
       load: lockedRequest,
       resource: requestResource,
       takesAway: () => true,
-      act: async (tx, { caller }, request) => showRequest(await cancelRequest(tx, deps, caller, request)),
+      act: async (tx, { caller }, request) =>
+        showRequest(await cancelRequest(tx, deps, caller, request), caller),
     }),
     changeRoute({
       method: 'POST',
@@ -157,7 +158,7 @@ export function approvalRoutes(deps: Deps, objects: ObjectFinders): Route[] {
       prepare: (request, { caller, body }) => decideAgain(deps, objects, caller, request, body.operation_id),
       act: async (tx, { caller, body }, request, decisionId) => {
         const use = { operationId: body.operation_id, decisionId }
-        return showRequest(await consumeApproval(tx, deps, caller, request, use))
+        return showRequest(await consumeApproval(tx, deps, caller, request, use), caller)
       },
     }),
   ]

@@ -1,7 +1,15 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
-import { type CallContext, type QuestionContext, type RequestRow, statuses } from './store.ts'
+import {
+  type CallContext,
+  canDecide,
+  type QuestionContext,
+  type RequestRow,
+  readerOf,
+  statuses,
+} from './store.ts'
 
 const person = z.object({ id: z.uuid(), email: z.string() })
 
@@ -71,21 +79,43 @@ const sharedFields = z.object({
   created_at: timestamp,
 })
 
+const shownFields = sharedFields.extend({
+  can_vote: z.boolean().meta({
+    description:
+      'Whether you can approve or reject it now: it is pending and not yours, you have the roles, and you have not voted. It is also yours if you are its subject, or made a key of the service account that is',
+  }),
+})
+
 export const requestSchema = z
   .discriminatedUnion('kind', [
-    sharedFields.extend({
+    shownFields.extend({
       kind: z.literal('call').meta({ description: 'A call of this service waits' }),
       context: callContext,
     }),
-    sharedFields.extend({
+    shownFields.extend({
       kind: z.literal('application').meta({ description: 'An application asks about an action of its own' }),
       context: questionContext,
     }),
   ])
   .meta({ id: 'ApprovalRequest' })
 
-/** A request as callers read it. */
-export const showRequest = (row: RequestRow): z.input<typeof requestSchema> => ({
+/** A request as a caller reads it. */
+export const showRequest = (row: RequestRow, caller: Reading): z.input<typeof requestSchema> => ({
+  ...fieldsOf(row),
+  can_vote: canVote(row, caller),
+})
+
+type Reading = Pick<Caller, 'tenantId' | 'userId' | 'auth' | 'token'>
+
+/** Only people vote, in sessions of their own. */
+const canVote = (row: RequestRow, caller: Reading): boolean =>
+  caller.token === 'access' &&
+  row.status === 'pending' &&
+  canDecide(row, readerOf(caller)) &&
+  !row.votes.some(({ approver }) => approver.id === caller.userId)
+
+/** A request as policies read it. */
+export const fieldsOf = (row: RequestRow) => ({
   ...sharedBy(row),
   ...(row.kind === 'call'
     ? { kind: row.kind, context: row.context as CallContext }

@@ -5,6 +5,7 @@ import { byId, byText, byWord, defineList, type ListPage } from '../../platform/
 import type { Read } from '../../platform/db/read.ts'
 import { countRow } from '../../platform/db/row-schemas.ts'
 import { sql } from '../../platform/db/transaction.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 
 // pending → approved → executed; pending → rejected; pending or approved → cancelled or expired. Each transition is one
@@ -166,6 +167,16 @@ export interface Reader {
   userId: string
   roleIds: readonly string[]
 }
+
+export const readerOf = ({
+  tenantId,
+  userId,
+  auth,
+}: Pick<Caller, 'tenantId' | 'userId' | 'auth'>): Reader => ({
+  tenantId,
+  userId,
+  roleIds: auth.membership?.roleIds ?? [],
+})
 
 // The reader has a role of each list, is neither requester nor subject, and made no key of the subject.
 const decidable = ({ userId, roleIds }: Reader) => sql.fragment`

@@ -112,7 +112,6 @@ function Request({ request }: { request: ApprovalRequest }) {
   const titles = { approve: words.approveTitle, reject: words.rejectTitle, cancel: words.cancelTitle }
   const abouts = { approve: words.approveAbout, reject: words.rejectAbout, cancel: words.cancelAbout }
   const pending = status === 'pending'
-  const voted = request.votes.some(({ approver }) => approver.id === me)
   return (
     <Page
       title={asRequest(action)}
@@ -138,14 +137,14 @@ function Request({ request }: { request: ApprovalRequest }) {
         </div>
         {pending && (
           <div className="card-foot">
-            <span>{words.needed(request.required_approvals)}</span>
+            <span>{words.needed(request.required_approvals, request.can_vote)}</span>
             <div className="line">
               {(own || may('approval_request:cancel')) && (
                 <Button kind="quiet" onClick={() => setAsked('cancel')}>
                   {words.cancel}
                 </Button>
               )}
-              {!own && !voted && (
+              {request.can_vote && (
                 <>
                   <Button kind="danger-quiet" icon="close" onClick={() => setAsked('reject')}>
                     {words.reject}

@@ -45,7 +45,8 @@ export const texts = {
     noBody: 'The call has no body.',
     votes: 'Votes',
     noVotes: 'No votes yet.',
-    needed: (count: number) => (count === 1 ? 'One approval is needed.' : `${count} approvals are needed.`),
+    needed: (count: number, isYours: boolean) =>
+      `${count === 1 ? 'One approval is' : `${count} approvals are`} needed${isYours ? '' : ', from other members'}.`,
     approved: 'approved',
     rejected: 'rejected',
     approve: 'Approve',
