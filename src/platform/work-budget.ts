@@ -62,6 +62,12 @@ export const workLimits = {
     ...{ atATime: 3, ofOne: 1, maxWaiting: 20, maxWaitMs: 5_000 },
     advice: 'Reading this took too long. Ask less often, or for less at a time.',
   },
+  /** Deciding all permissions of a member, on the event loop. */
+  permissions: {
+    ...{ windowMs: minute, person: 15_000, tenant: 20_000, process: 45_000 },
+    ...{ atATime: 2, ofOne: 1, maxWaiting: 5, maxWaitMs: 5_000 },
+    advice: 'Deciding all permissions took too long. Ask less often, or use fewer or smaller policies.',
+  },
 } satisfies Record<string, WorkLimit>
 
 export type WorkKind = keyof typeof workLimits

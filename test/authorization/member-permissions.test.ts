@@ -1,5 +1,6 @@
 import pg from 'pg'
 import t from 'tap'
+import { resolveOpa } from '../../src/policy-toolchain/opa.ts'
 import { colleague } from '../helpers/colleague.ts'
 import type { Client } from '../helpers/service.ts'
 import { startService } from '../helpers/service.ts'
@@ -165,4 +166,62 @@ t.test('members see their own permissions, without the policies', async (t) => {
     status: 400,
     body: { errors: [{ field: 'member_id' }] },
   })
+})
+
+const opa = await resolveOpa({
+  install: process.env.CI === 'true',
+  print: (line: string) => t.comment(line),
+}).catch((error: Error) => error)
+const skip = opa instanceof Error && opa.message
+
+t.test(
+  'what a rule of the installation permits after a fresh second factor is permitted sometimes',
+  { skip },
+  async (t) => {
+    const rules = `package authz.platform.careful
+
+deny contains "Show a second factor." if {
+\tinput.action == "webhook:create"
+\tinput.attrs["subject.acr"] != "aal2"
+}
+
+deny contains "Sign in again." if {
+\tinput.action == "role:create"
+\tinput.attrs["subject.auth_age"] > 600
+}
+
+deny contains "Never." if input.action == "role:delete"
+`
+    const env = { POLICIES_DIR: t.testdir({ 'careful.rego': rules }), OPA_PATH: String(opa) }
+    const strict = await startService(t, { env, workers: false })
+    const owner = await strict.signUp()
+    const expected = {
+      'webhook:create': {
+        permitted: 'sometimes',
+        reasons: [{ code: 'platform_rule' }],
+        depends_on: ['subject.acr'],
+      },
+      'role:create': { permitted: 'sometimes', depends_on: ['subject.auth_age'] },
+      'role:delete': { permitted: 'never', depends_on: [] },
+      'webhook:list': { permitted: 'always', depends_on: [] },
+    }
+    t.match(await permissionsOf(owner, owner), expected)
+    const { body: account } = await owner.post('/api/v1/service-accounts/', {
+      name: 'Program',
+      roles: ['admin'],
+    })
+    const { body } = await owner.get(`/api/v1/permissions/?member_id=${account.id}`)
+    const ofAccount = Object.fromEntries(body.permissions.map((one: Json) => [one.permission, one]))
+    t.match(ofAccount, { 'webhook:create': { permitted: 'never' } }, 'a key has no second factor')
+  },
+)
+
+t.test('members see that a second factor decides about their own permissions', async (t) => {
+  const owner = await service.signUp()
+  const member = await colleague(service, owner)
+  const conditions = { attribute: 'subject.acr', operator: 'ne', value: 'aal2' }
+  await policyOf(owner, { effect: 'deny', actions: ['member:list'], conditions })
+  const { body } = await member.get('/api/v1/permissions/')
+  const list = body.permissions.find(({ permission }: Json) => permission === 'member:list')
+  t.match(list, { permitted: 'sometimes', depends_on: ['subject.acr'] })
 })

@@ -3,7 +3,10 @@ import type { KnownSubject } from '../evaluation/store.ts'
 
 /** Of these categories, what is known before anyone asks: the time counts as now. */
 const known: ReadonlySet<string> = new Set(['resource.type', 'action.name', 'environment.time'])
-const ofSession: ReadonlySet<string> = new Set(['subject.acr', 'subject.auth_age'])
+
+/** What a person changes by signing in again. */
+export const ofSession = ['subject.acr', 'subject.auth_age'] as const
+export const isOfSession = (name: string): boolean => (ofSession as readonly string[]).includes(name)
 
 /**
  * Whether an attribute of a member has its value without a request: not the resource, the session, the hour and the address,
@@ -13,7 +16,7 @@ export function knownAttributes({ membership }: KnownSubject, isOfApplication: b
   const has = (name: string) => (membership.attributes?.[name.slice('subject.'.length)] ?? null) !== null
   return (name: string): boolean => {
     if (!name.startsWith('subject.')) return known.has(name)
-    if (ofSession.has(name)) return false
+    if (isOfSession(name)) return false
     return builtInAttributes.has(name) || !isOfApplication || has(name)
   }
 }

@@ -3,6 +3,7 @@ import { unavailable } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { askerIn } from '../../platform/http/decide.ts'
 import { toJsonMatched, toJsonReason } from '../../platform/http/refusal.ts'
+import { workBudget } from '../../platform/work-budget.ts'
 import {
   type ActionName,
   type ApplicationAction,
@@ -17,7 +18,7 @@ import type { Decision, Matched, Reason } from '../../policy-engine/evaluate/dec
 import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
 import type { KnownSubject } from '../evaluation/store.ts'
 import { type SlicedPolicies, slicePolicies } from '../policies/slice-policies.ts'
-import { knownAttributes } from './known-attributes.ts'
+import { isOfSession, knownAttributes, ofSession } from './known-attributes.ts'
 
 type Action = ActionName | ApplicationAction
 
@@ -30,23 +31,31 @@ const most = 1_000
 /**
  * What a member may do, permission by permission, without asking about any object: each is decided with what is not known at
  * its best and at its worst for them. Writes nothing to the log of decisions. At most 1,000 permissions; `complete` is
- * false if there are more.
+ * false if there are more. Throws 503 `too_costly` and `overloaded`: this takes thousands of decisions.
  */
-export async function listPermissions(deps: Deps, caller: Caller, subject: KnownSubject) {
+export const listPermissions = (deps: Deps, caller: Caller, subject: KnownSubject) =>
+  workBudget.inTurn('permissions', { userId: askerIn(caller).id, tenantId: caller.tenantId }, () =>
+    decideAll(deps, caller, subject),
+  )
+
+async function decideAll(deps: Deps, caller: Caller, subject: KnownSubject) {
   const policies = await deps.policyCache.load(caller, caller.auth.tenant?.policyRevision ?? 0)
   const names = await namesOf(deps, caller, policies.active.policies, subject)
-  const sides = { service: sidesOf(policies, subject, false), application: sidesOf(policies, subject, true) }
+  const sides = { service: sideOf(policies, subject, false), application: sideOf(policies, subject, true) }
+  const hasRules = deps.access.bundle.isExtended
   const pace = deps.newPace()
   const shown = shownTo(caller)
   const permissions = []
   for (const name of names.slice(0, most)) {
     const action = actionIn(name)
-    const side = isServiceAction(action) ? sides.service : sides.application
-    const ask = async (bound: keyof Sides['sliced']) => {
+    const ofService = isServiceAction(action)
+    const side = ofService ? sides.service : sides.application
+    const ask: Ask = async (bound, signIn = bound === 'worst' ? 'worst' : 'best') => {
       await pace.next()
-      return decided(deps, queryOf(deps, caller, subject, action, side.sliced[bound], bound))
+      return decided(deps, queryOf(deps, caller, subject, { action, side, bound, signIn }))
     }
-    permissions.push({ permission: name, ...shown(action, await outcomeOf(ask, side)) })
+    const signIns = ofService && hasRules && subject.type === 'user' ? ofSession : []
+    permissions.push({ permission: name, ...shown(action, await outcomeOf(ask, side, signIns)) })
   }
   return { permissions, complete: names.length <= most }
 }
@@ -61,7 +70,9 @@ function shownTo(caller: Caller) {
     ...outcome,
     reasons: reasons.map((reason) => toJsonReason(reason, action)),
     matched: matched.filter(isRead).map(toJsonMatched),
-    depends_on: depends_on.filter((name) => asksAboutAll || !name.startsWith('subject.')),
+    depends_on: depends_on.filter(
+      (name) => asksAboutAll || isOfSession(name) || !name.startsWith('subject.'),
+    ),
   })
 }
 
@@ -85,43 +96,52 @@ async function namesOf(
 /** The action that a permission is decided with. `invoice:*` stands for the verbs of invoices that nothing names. */
 const actionIn = (permission: string) => permission.replace(/:\*$/, ':any') as Action
 
-interface Sides {
-  /** `gated`: at its best, but gates apply wherever they can */
-  sliced: Record<Bound | 'gated', SlicedPolicies>
+/** `gated`: at its best, but gates apply wherever they can. */
+type Case = Bound | 'gated'
+
+/** How a person is signed in: at best with a second factor just now; or short of that in one of the two, or in both. */
+type SignIn = Bound | 'subject.acr' | 'subject.auth_age'
+
+type Ask = (bound: Case, signIn?: SignIn) => Promise<Decision>
+
+/** The policies as they decide about the service's actions, or about those of applications. */
+interface Side {
+  sliced(bound: Case): SlicedPolicies
   active: ReadonlyMap<string, CompiledPolicy>
   isKnown: (attribute: string) => boolean
 }
 
-function sidesOf({ active }: SlicedPolicies, subject: KnownSubject, isOfApplication: boolean): Sides {
+function sideOf({ active }: SlicedPolicies, subject: KnownSubject, isOfApplication: boolean): Side {
   const isKnown = knownAttributes(subject, isOfApplication)
   const enforced = active.policies.filter(({ mode }) => mode === 'enforce')
-  const sliced = (boundOf: (policy: CompiledPolicy) => Bound) =>
+  const made = new Map<Case, SlicedPolicies>()
+  const boundOf = ({ effect }: CompiledPolicy, bound: Case): Bound =>
+    bound !== 'gated' ? bound : effect === 'require_approval' ? 'worst' : 'best'
+  const make = (bound: Case) =>
     slicePolicies({
       ...active,
       policies: enforced.map((policy) => ({
         ...policy,
-        compiled: boundedPolicy(policy.compiled, boundOf(policy.compiled), isKnown),
+        compiled: boundedPolicy(policy.compiled, boundOf(policy.compiled, bound), isKnown),
       })),
     })
   return {
-    sliced: {
-      best: sliced(() => 'best'),
-      worst: sliced(() => 'worst'),
-      gated: sliced(({ effect }) => (effect === 'require_approval' ? 'worst' : 'best')),
+    sliced(bound) {
+      const sliced = made.get(bound) ?? make(bound)
+      made.set(bound, sliced)
+      return sliced
     },
     active: new Map(enforced.map(({ id, compiled }) => [id, compiled])),
     isKnown,
   }
 }
 
-/** The question about an object that is the subject's own at its best, and someone else's at its worst. */
+/** The question about an object that is the subject's own at its best, and of another member at its worst. */
 function queryOf(
   { clock }: Pick<Deps, 'clock'>,
   caller: Caller,
   { type: kind, ...known }: KnownSubject,
-  action: Action,
-  policies: SlicedPolicies,
-  bound: keyof Sides['sliced'],
+  { action, side, bound, signIn }: { action: Action; side: Side; bound: Case; signIn: SignIn },
 ): AnyQuery {
   const { tenantId, requestInfo, auth } = caller
   const now = clock()
@@ -132,17 +152,24 @@ function queryOf(
     phase: 'resource' as const,
     askedBy: askerIn(caller),
     tenant: auth.tenant!,
-    slice: policies.slice(type, action, now),
+    slice: side.sliced(bound).slice(type, action, now),
     resource: { type, id: null, tenantId, ownerId: bound === 'worst' ? null : known.id },
     environment: { ip: null, userAgent: null },
   }
   const subject = { ...known, type: kind, tenantId }
   if (!isServiceAction(action))
     return { ...common, application: true, action, subject: { ...subject, session: null } }
-  const token = kind === 'user' ? 'access' : 'key'
-  const session = { id: 'none', acr: 'aal1', amr: [], authTime: 0, token } as const
+  const session = { id: 'none', amr: [], ...(kind === 'user' ? signedIn(signIn, now) : withKey) } as const
   return { ...common, action, subject: { ...subject, session } }
 }
+
+const withKey = { token: 'key', acr: 'aal1', authTime: 0 } as const
+
+const signedIn = (signIn: SignIn, now: number) => ({
+  token: 'access' as const,
+  acr: signIn === 'best' || signIn === 'subject.auth_age' ? ('aal2' as const) : ('aal1' as const),
+  authTime: signIn === 'best' || signIn === 'subject.acr' ? now : 0,
+})
 
 function decided({ access }: Pick<Deps, 'access'>, query: AnyQuery): Decision {
   const decision = access.decide(query)
@@ -159,10 +186,8 @@ interface Outcome {
   depends_on: readonly string[]
 }
 
-async function outcomeOf(
-  ask: (bound: keyof Sides['sliced']) => Promise<Decision>,
-  { active, isKnown }: Sides,
-): Promise<Outcome> {
+/** `signIns` are tried one by one: rules of the installation can look at them, and do not say so. */
+async function outcomeOf(ask: Ask, { active, isKnown }: Side, signIns: readonly SignIn[]): Promise<Outcome> {
   const [best, worst] = [await ask('best'), await ask('worst')]
   const permitted: Often = best.effect === 'deny' ? 'never' : worst.effect === 'deny' ? 'sometimes' : 'always'
   const gated = permitted !== 'never' && best.effect === 'allow' ? await ask('gated') : best
@@ -172,6 +197,7 @@ async function outcomeOf(
       : gated.effect === 'require_approval'
         ? 'sometimes'
         : 'never'
+  const needed = permitted === 'sometimes' ? await denyingOf(ask, signIns) : []
   const decisive =
     permitted === 'sometimes' ? [worst, best, gated] : permitted === 'never' ? [best] : [best, gated]
   const matched = new Map(decisive.flatMap((one) => one.matched.map((match) => [match.policy_id, match])))
@@ -183,6 +209,15 @@ async function outcomeOf(
     approval: permitted === 'never' ? 'never' : approval,
     reasons: decisive[0]!.reasons,
     matched: [...matched.values()],
-    depends_on: depends ? [...new Set([...(isOwn ? ['resource.owner_id'] : []), ...read])].sort() : [],
+    depends_on: depends
+      ? [...new Set([...(isOwn ? ['resource.owner_id'] : []), ...needed, ...read])].sort()
+      : [],
   }
+}
+
+/** Those for which the answer is a denial, although all else is at its best. */
+async function denyingOf(ask: Ask, signIns: readonly SignIn[]): Promise<SignIn[]> {
+  const denying: SignIn[] = []
+  for (const signIn of signIns) if ((await ask('best', signIn)).effect === 'deny') denying.push(signIn)
+  return denying
 }

@@ -55,7 +55,7 @@ export const permissionRoutes = (deps: Deps): Route[] => [
     tag: 'Evaluation',
     summary: 'List what a member may do, by roles and policies',
     description:
-      'Every permission that a role can give, and those of applications that policies, manifests and the roles of the member name: whether it is permitted always, in some cases or never, as roles and policies are now. It asks about no object, and writes nothing to the log of decisions. Rules of the installation count as they are at this time. Members can ask about themselves.',
+      'Every permission that a role can give, and those of applications that policies, manifests and the roles of the member name: whether it is permitted always, in some cases or never, as roles and policies are now. It asks about no object, and writes nothing to the log of decisions. Rules of the installation count as they are at this time, with and without a fresh second factor of the person. Members can ask about themselves.',
     query,
     status: 200,
     answer,
