@@ -145,5 +145,5 @@ const impersonated = refusalOf(
 const fullKey = refusalOf(
   403,
   'key_not_allowed',
-  'This application takes only keys with scopes for applications: whoever gets this key could also act at the identity service with it.',
+  'This application takes only keys with scopes for applications: an application that gets this key could also act at the identity service with it.',
 )

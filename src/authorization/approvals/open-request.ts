@@ -82,8 +82,8 @@ export async function openRequest(
 
 /**
  * The approvers to mail. Within the last hour they got no mail about the same and, with rate limits on, not too many
- * about the subject's other requests. The others see the request in the list of pending ones. So nobody can cause more
- * mail by cancelling and asking again.
+ * about the subject's other requests. The others see the request in the list of pending ones. So cancelling and
+ * asking again causes no more mail.
  */
 async function mailableOf(
   tx: Tx,

@@ -12,7 +12,7 @@ import { createOwnTenantOnceADay, type Person } from './create-own-tenant.ts'
 // Much longer than the work takes, so that the time does not show whether there is an account.
 const answerMs = 200
 
-const nobodyYet = 'no person is logged in yet'
+const beforeLogin = 'no person is logged in yet'
 
 /** The person to whom a link that opens their account is mailed. */
 interface Recipient {
@@ -37,12 +37,12 @@ export async function mailAccountLink<Made>(
   await deps.limiters.take(anonymousMailUses(purpose, email, requestInfo.ip))
   return padDuration(answerMs, async () => {
     const recipient = await findRecipient(deps, requestInfo, email)
-    return recipient && asSystem(deps.db, nobodyYet, (tx) => send(tx, recipient))
+    return recipient && asSystem(deps.db, beforeLogin, (tx) => send(tx, recipient))
   })
 }
 
 async function findRecipient(deps: Deps, requestInfo: RequestInfo, email: string): Promise<Recipient | null> {
-  const { found, first } = await asSystem(deps.db, nobodyYet, async (tx) => {
+  const { found, first } = await asSystem(deps.db, beforeLogin, async (tx) => {
     const found = await findCredentials(tx, email)
     return { found, first: found?.is_active ? await findFirstTenantOf(tx, found.id) : null }
   })
@@ -64,7 +64,7 @@ const homeWithoutTenant = async (
   requestInfo: RequestInfo,
 ): Promise<string | null> =>
   (await createOwnTenantOnceADay(deps, person, requestInfo)) ??
-  asSystem(deps.db, nobodyYet, (tx) => findOwnTenant(tx, person.id))
+  asSystem(deps.db, beforeLogin, (tx) => findOwnTenant(tx, person.id))
 
 /**
  * Where the log of a used link is written: the reader's first tenant. Without one it is the tenant of the link, which can be

@@ -38,7 +38,7 @@ const usedKey = z
     scopes: z.array(z.string()).nullable(),
     application_only: z.boolean().meta({
       description:
-        'Whether every scope is of an action of an application. Without scopes, or with one of this service, whoever holds the key can act here as its holder',
+        'Whether every scope is of an action of an application. Without scopes, or with one of this service, anyone who has the key can act here as its holder',
     }),
   })
   .meta({ description: 'The API key of this request' })
