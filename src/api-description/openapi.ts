@@ -23,6 +23,7 @@ names; \`POST /api/v1/auth/switch-tenant/\` gives a token for another tenant.
 - Lists answer \`{count, next, previous, results}\`: follow \`next\` until it is \`null\`.
 - Errors are \`application/problem+json\` (RFC 9457): \`code\` is for programs, \`detail\` for people.
 - A parameter that a GET does not have is 400 \`unknown_parameter\`; those that begin with \`_\` or \`utm_\` are ignored.
+- A header that nearly equals \`Idempotency-Key\`, \`Approval-Request\` or \`If-Match\`, where the route reads it, is 400 \`unknown_header\`.
 - A member of a body that misspells a field is 400 \`unknown_field\`; other unknown members, and what answers show, are ignored.
   Policies (422) and attribute definitions (400) refuse every unknown member: \`unknown_member\`. \`meant\` is the nearest name.
 - \`X-Request-Id\` is echoed, or generated, and is part of every error and log line.

@@ -1,8 +1,8 @@
 import type { Context } from 'koa'
-import { actions } from '../../policy-engine/catalogue/actions.ts'
 import type { Versions } from '../db/version.ts'
 import { ApiError, invalidField } from '../errors.ts'
 import { isUuid } from '../uuid.ts'
+import { conditional, headerCheck, takesApproval } from './check-headers.ts'
 import { preconditionFailed, readIfMatch } from './etag.ts'
 import { bodyReader, bodyText, smallBody } from './read-body.ts'
 import { queryReader } from './read-query.ts'
@@ -24,11 +24,13 @@ export function receiver(route: Route): (http: Context) => Promise<Received> {
   const read = isOpen || route.path.includes('/auth/') ? readSmallBody : readBody
   const validate = bodyValidator(route)
   const readQuery = queryReader(route)
+  const checkHeaders = headerCheck(route)
   return async (http): Promise<Received> => {
     try {
       const text = () => bodyText(http)
       const body = route.method === 'GET' ? undefined : validate(await read(http), text)
       const query = readQuery(http)
+      checkHeaders(http)
       const ifMatch = precondition(http, route)
       const approvalId = namedApproval(http, route)
       const idempotencyKey = readKey(http, route)
@@ -62,8 +64,6 @@ export function validInput(received: Received): Input {
   return received.input
 }
 
-const conditional = new Set(['PUT', 'PATCH', 'DELETE'])
-
 /** On a route without versions no tag can match, so any tag is 412. */
 function precondition(http: Context, { method, versioned }: Route): Versions {
   const versions = conditional.has(method) ? readIfMatch(http.get('if-match')) : null
@@ -82,9 +82,9 @@ const prefersAsync = (http: Context): boolean =>
  * The id in `Approval-Request`, in lower case, for actions that can require an approval. Null without the header. Throws
  * 400 for anything else: an empty header or a no-break space around the id is a mistake of the client.
  */
-function namedApproval(http: Context, { action }: Route): string | null {
+function namedApproval(http: Context, route: Route): string | null {
   const header = http.req.headers['approval-request']
-  if (header === undefined || action === 'public' || !actions[action].gate) return null
+  if (header === undefined || !takesApproval(route)) return null
   const id = String(header).toLowerCase()
   if (isUuid(id)) return id
   throw invalidField(
