@@ -416,13 +416,21 @@ t.test(
       `"five.${process.pid}@example.com";"";Atlantis`,
       `THREE.${process.pid}@example.com`,
     ]
+    await table.getByLabel('Table').fill(lines.join('\n').replace('roles', 'rolls'))
+    await table.getByText('There is no column rolls. Did you mean roles?').waitFor()
+    await assertSound(t, page, 'a table with an unknown column')
+    await table.getByRole('button', { name: 'Invite 0 people' }).click()
     await table.getByLabel('Table').fill(lines.join('\n'))
     for (const fault of ['There is no role pirate', 'There is no department Atlantis', 'twice'])
       await table.getByText(fault).waitFor()
     await assertSound(t, page, 'a table of invitations')
     await table.getByRole('button', { name: 'Invite 1 person' }).click()
     await table.getByText('3 lines could not be invited').waitFor()
-    t.equal(await table.getByLabel('Table').inputValue(), lines.slice(2).join('\n'), 'faulty lines stay')
+    t.equal(
+      await table.getByLabel('Table').inputValue(),
+      [lines[0], ...lines.slice(2)].join('\n'),
+      'titles and faulty lines stay',
+    )
     await page.keyboard.press('Escape')
     await page.getByRole('cell', { name: `three.${process.pid}@example.com`, exact: true }).waitFor()
 

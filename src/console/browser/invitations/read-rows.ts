@@ -1,3 +1,4 @@
+import { nearestName } from '../../../policy-engine/nearest-name.ts'
 import { texts } from './texts.ts'
 
 /** A row of a pasted table: whom to invite, and what is wrong with it. */
@@ -34,27 +35,76 @@ function cellsOf(line: string): string[] {
   return cells
 }
 
+/** A pasted table: its line of titles, what is wrong with them, and its rows. */
+export interface InvitedTable {
+  titles: string | null
+  faults: string[]
+  rows: InvitedRow[]
+}
+
+/** The columns in their usual order, with the titles that name them. */
+const columns = {
+  address: ['address', 'email', 'e-mail', 'mail', 'email address', 'e-mail address'],
+  roles: ['roles', 'role'],
+  department: ['department', 'departments'],
+}
+type Column = keyof typeof columns
+const usual = Object.keys(columns) as Column[]
+const columnOf = (title: string) => usual.find((column) => columns[column].includes(title.toLowerCase()))
+const nearestTitle = (title: string) => nearestName(title, Object.values(columns).flat())
+
 /**
- * Reads a pasted table of addresses, roles and departments, with or without a line of titles. Every line that is not
- * empty becomes a row. A row with a fault is not invited.
+ * Reads a pasted table of addresses, roles and departments. A first line without an address that names or misspells a column
+ * holds the titles, which can have any order. Every other line that is not empty becomes a row. A row with a fault is not
+ * invited, and no row is if the titles have one.
  */
-export function readRows(text: string, known: Known): InvitedRow[] {
-  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '')
-  const titles = lines[0] && !lines[0].includes('@') ? 1 : 0
+export function readTable(text: string, known: Known): InvitedTable {
+  const [first = '', ...others] = text.split(/\r?\n/).filter((line) => line.trim() !== '')
+  const cells = first.includes('@') ? [] : cellsOf(first)
+  const areTitles = cells.some((cell) => columnOf(cell) || nearestTitle(cell))
+  const titles = areTitles ? cells : usual
   const seen = new Set<string>()
-  return lines.slice(titles).map((line) => {
-    const [email = '', roleList = '', department = ''] = cellsOf(line)
-    const roles = roleList.split(/[|/+]/).flatMap((role) => role.trim() || [])
-    const found = known.departments.find(({ name }) => name.toLowerCase() === department.toLowerCase())
-    const unknown = roles.filter((role) => !known.roles.includes(role))
-    const faults = [
-      ...(isAddress(email) ? [] : [words.noAddress]),
-      ...(seen.has(email.toLowerCase()) ? [words.twice] : []),
-      ...(unknown.length > 0 ? [words.noRole(unknown.join(', '))] : []),
-      ...(department !== '' && !found ? [words.noDepartment(department)] : []),
-    ]
-    seen.add(email.toLowerCase())
-    const chosen = roles.length > 0 ? roles : ['member']
-    return { line, email, roles: chosen, department, departmentId: found?.id ?? null, faults }
-  })
+  const rows = (areTitles ? others : [first, ...others]).filter((line) => line !== '')
+  return {
+    titles: areTitles ? first : null,
+    faults: faultsOf(titles),
+    rows: rows.map((line) => readRow(line, titles.map(columnOf), known, seen)),
+  }
+}
+
+function faultsOf(titles: readonly string[]): string[] {
+  const named = titles.map(columnOf)
+  return [
+    ...titles
+      .filter((title) => title !== '' && !columnOf(title))
+      .map((title) => words.noColumn(title, nearestTitle(title))),
+    ...usual.filter((column) => named.indexOf(column) !== named.lastIndexOf(column)).map(words.columnTwice),
+    ...(named.includes('address') ? [] : [words.noAddressColumn]),
+  ]
+}
+
+function readRow(
+  line: string,
+  titles: readonly (Column | undefined)[],
+  known: Known,
+  seen: Set<string>,
+): InvitedRow {
+  const cells = cellsOf(line)
+  const cell = (column: Column) => cells[titles.indexOf(column)] ?? ''
+  const [email, department] = [cell('address'), cell('department')]
+  const roles = cell('roles')
+    .split(/[|/+]/)
+    .flatMap((role) => role.trim() || [])
+  const found = known.departments.find(({ name }) => name.toLowerCase() === department.toLowerCase())
+  const unknown = roles.filter((role) => !known.roles.includes(role))
+  const faults = [
+    ...(isAddress(email) ? [] : [words.noAddress]),
+    ...(seen.has(email.toLowerCase()) ? [words.twice] : []),
+    ...(unknown.length > 0 ? [words.noRole(unknown.join(', '))] : []),
+    ...(department !== '' && !found ? [words.noDepartment(department)] : []),
+    ...(cells.slice(titles.length).some((cell) => cell !== '') ? [words.tooWide(titles.length)] : []),
+  ]
+  seen.add(email.toLowerCase())
+  const chosen = roles.length > 0 ? roles : ['member']
+  return { line, email, roles: chosen, department, departmentId: found?.id ?? null, faults }
 }

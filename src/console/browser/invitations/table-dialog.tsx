@@ -9,7 +9,7 @@ import { TextArea } from '../parts/field.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { say } from '../parts/toasts.tsx'
 import { useProfile } from '../session/session.ts'
-import { type InvitedRow, readRows } from './read-rows.ts'
+import { type InvitedRow, readTable } from './read-rows.ts'
 import { texts } from './texts.ts'
 
 const { csv: words } = texts
@@ -34,12 +34,12 @@ export function TableDialog({
   const [refused, setRefused] = useState<ReadonlyMap<string, string>>(new Map())
   const [done, setDone] = useState<number | null>(null)
   const known = { roles: roles.map(({ name }) => name).filter((name) => name !== 'owner'), departments }
-  const rows = readRows(text, known)
-  const good = rows.filter(({ faults }) => faults.length === 0)
+  const { titles, faults: wrongTitles, rows } = readTable(text, known)
+  const good = wrongTitles.length > 0 ? [] : rows.filter(({ faults }) => faults.length === 0)
 
   const inviteAll = async () => {
     if (rows.length > most) throw new Problem(400, { detail: words.tooMany(most) })
-    if (good.length === 0) throw new Problem(400, { detail: words.none })
+    if (good.length === 0) throw new Problem(400, { detail: wrongTitles.join(' ') || words.none })
     const faults = new Map<string, string>()
     let stop: Problem | null = null
     let invited = 0
@@ -61,7 +61,9 @@ export function TableDialog({
     if (invited > 0) say(texts.dialog.done(invited))
     setRefused(faults)
     const left = rows.filter((row) => row.faults.length > 0 || faults.has(row.line))
-    setText(left.map(({ line }) => line).join('\n'))
+    // Without its titles, what is left could be read in another order.
+    const kept = titles === null || left.length === 0 ? [] : [titles]
+    setText([...kept, ...left.map(({ line }) => line)].join('\n'))
     if (left.length > 0) throw stop ?? new Problem(400, { detail: words.left(left.length) })
   }
   return (
@@ -85,10 +87,16 @@ export function TableDialog({
         value={text}
         onChange={(event) => setText(event.target.value)}
       />
-      {rows.length > good.length && (
-        <Notice tone="warn">{words.faulty(rows.length - good.length, rows.length)}</Notice>
+      {wrongTitles.length > 0 ? (
+        <Notice tone="danger">
+          <bdi>{wrongTitles.join(' ')}</bdi>
+        </Notice>
+      ) : (
+        rows.length > good.length && (
+          <Notice tone="warn">{words.faulty(rows.length - good.length, rows.length)}</Notice>
+        )
       )}
-      {rows.length > 0 && <Preview rows={rows} refused={refused} />}
+      {rows.length > 0 && wrongTitles.length === 0 && <Preview rows={rows} refused={refused} />}
     </FormDialog>
   )
 }
@@ -101,7 +109,8 @@ function Preview({ rows, refused }: { rows: readonly InvitedRow[]; refused: Read
   ]
   const shown = rows.toSorted((one, other) => whyOf(other).length - whyOf(one).length).slice(0, 100)
   return (
-    <div className="table-box diff">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keys
+    <section className="table-box diff" aria-label={words.preview} tabIndex={0}>
       <table className="table">
         <thead>
           <tr>
@@ -139,6 +148,6 @@ function Preview({ rows, refused }: { rows: readonly InvitedRow[]; refused: Read
           ))}
         </tbody>
       </table>
-    </div>
+    </section>
   )
 }
