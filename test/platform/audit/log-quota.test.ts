@@ -210,7 +210,7 @@ t.test('a removal that needs an approval is requested, approved and made beyond 
     status: 403,
     body: { code: 'approval_required' },
   })
-  t.match(await admin.patch(member, { status: 'active', roles: ['viewer'] }), { status: 429 })
+  t.match(await admin.patch(member, { status: 'active', roles: ['auditor'] }), { status: 429 })
   const removal = `${path}/members/${removed.memberId}/`
   const asked = await admin.delete(removal)
   t.match(asked, { status: 403, body: { code: 'approval_required' } })
