@@ -410,8 +410,8 @@ t.test(
     await page.getByRole('button', { name: 'From a table' }).click()
     const table = page.locator('.dialog')
     const lines = [
-      'address;roles;department',
-      `three.${process.pid}@example.com;member|auditor;`,
+      'address;roles;department;id',
+      `three.${process.pid}@example.com;member|auditor;;ext-3`,
       `four.${process.pid}@example.com;pirate;`,
       `"five.${process.pid}@example.com";"";Atlantis`,
       `THREE.${process.pid}@example.com`,
@@ -443,8 +443,12 @@ t.test(
     await page.getByRole('menuitem', { name: 'Change roles' }).click()
     await assertSound(t, page, 'a dialog')
     await page.getByLabel('auditor').check()
+    await page.getByLabel('ID in your applications').fill('emp-0042')
     await page.getByRole('button', { name: 'Save' }).click()
     await row.getByText('auditor').waitFor()
+    const named = (path: string) => owner.get(`/api/v1/tenants/${owner.tenantId}/${path}`)
+    t.match((await named('members/?external_id=emp-0042')).body, { results: [{ user_id: member.id }] })
+    t.match((await named('invitations/?search=three')).body, { results: [{ external_id: 'ext-3' }] })
     await row.getByRole('button', { name: /Actions for/ }).click()
     await page.getByRole('menuitem', { name: 'See permissions' }).click()
     await page.getByText('by auditor').first().waitFor()

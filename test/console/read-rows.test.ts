@@ -15,7 +15,11 @@ t.test('columns come in their usual order, or in that of the titles', async (t) 
   })
   t.match(read('Address', 'mira@example.com'), {
     faults: [],
-    rows: [{ roles: ['member'], departmentId: null }],
+    rows: [{ roles: ['member'], departmentId: null, externalId: null }],
+  })
+  t.match(read('ID,Address', 'emp-7,mira@example.com'), {
+    faults: [],
+    rows: [{ email: 'mira@example.com', externalId: 'emp-7' }],
   })
 })
 
@@ -25,7 +29,7 @@ t.test('unknown, doubled and missing columns are faults of the table, with the n
     'There is no column departmnet. Did you mean department?',
   ])
   t.same(read('address, phone', row).faults, [
-    'There is no column phone. The columns are address, roles and department.',
+    'There is no column phone. The columns are address, roles, department and ID.',
   ])
   t.same(read('address, role, roles', row).faults, ['The column roles is in the table twice.'])
   t.same(read('role, department', row).faults, ['The table has no column address.'])

@@ -9,6 +9,7 @@ export interface InvitedRow {
   roles: string[]
   department: string
   departmentId: string | null
+  externalId: string | null
   faults: string[]
 }
 
@@ -42,19 +43,24 @@ export interface InvitedTable {
   rows: InvitedRow[]
 }
 
-/** The columns in their usual order, with the titles that name them. */
+/** The columns, with the titles that name them. */
 const columns = {
   address: ['address', 'email', 'e-mail', 'mail', 'email address', 'e-mail address'],
   roles: ['roles', 'role'],
   department: ['department', 'departments'],
+  ID: ['id', 'external_id', 'external id'],
 }
 type Column = keyof typeof columns
-const usual = Object.keys(columns) as Column[]
-const columnOf = (title: string) => usual.find((column) => columns[column].includes(title.toLowerCase()))
+const everyColumn = Object.keys(columns) as Column[]
+
+/** The columns of a table without titles. An ID without a title could be anything, and would be what questions name a person by. */
+const usual: Column[] = ['address', 'roles', 'department']
+const columnOf = (title: string) =>
+  everyColumn.find((column) => columns[column].includes(title.toLowerCase()))
 const nearestTitle = (title: string) => nearestName(title, Object.values(columns).flat())
 
 /**
- * Reads a pasted table of addresses, roles and departments. A first line without an address that names or misspells a column
+ * Reads a pasted table of addresses, roles, departments and IDs in applications. A first line without an address that names or misspells a column
  * holds the titles, which can have any order. Every other line that is not empty becomes a row. A row with a fault is not
  * invited, and no row is if the titles have one.
  */
@@ -78,7 +84,9 @@ function faultsOf(titles: readonly string[]): string[] {
     ...titles
       .filter((title) => title !== '' && !columnOf(title))
       .map((title) => words.noColumn(title, nearestTitle(title))),
-    ...usual.filter((column) => named.indexOf(column) !== named.lastIndexOf(column)).map(words.columnTwice),
+    ...everyColumn
+      .filter((column) => named.indexOf(column) !== named.lastIndexOf(column))
+      .map(words.columnTwice),
     ...(named.includes('address') ? [] : [words.noAddressColumn]),
   ]
 }
@@ -106,5 +114,13 @@ function readRow(
   ]
   seen.add(email.toLowerCase())
   const chosen = roles.length > 0 ? roles : ['member']
-  return { line, email, roles: chosen, department, departmentId: found?.id ?? null, faults }
+  return {
+    line,
+    email,
+    roles: chosen,
+    department,
+    departmentId: found?.id ?? null,
+    externalId: cell('ID') || null,
+    faults,
+  }
 }

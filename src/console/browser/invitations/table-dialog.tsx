@@ -43,8 +43,8 @@ export function TableDialog({
     const faults = new Map<string, string>()
     let stop: Problem | null = null
     let invited = 0
-    for (const { line, email, roles, departmentId } of good) {
-      const body = { email, roles, department_id: departmentId }
+    for (const { line, email, roles, departmentId, externalId } of good) {
+      const body = { email, roles, department_id: departmentId, external_id: externalId }
       if (stop) faults.set(line, words.notReached)
       else
         await call('POST /tenants/{id}/invitations/', { path: { id }, body }).then(
@@ -143,6 +143,9 @@ function Preview({ rows, refused }: { rows: readonly InvitedRow[]; refused: Read
               </td>
               <td className="muted">
                 <bdi>{row.department}</bdi>
+              </td>
+              <td className="muted">
+                <bdi>{row.externalId}</bdi>
               </td>
             </tr>
           ))}

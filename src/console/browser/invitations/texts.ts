@@ -33,13 +33,13 @@ export const texts = {
   csv: {
     title: 'Invite people from a table',
     about:
-      'Paste the columns address, roles and department of a spreadsheet, or CSV. With a line of titles, they can have any order. Several roles are separated by |; without one, a person becomes a member.',
+      'Paste the columns address, roles and department of a spreadsheet, or CSV. With a line of titles, they can have any order, and there can be a column ID: what your applications call the person. Several roles are separated by |; without one, a person becomes a member.',
     label: 'Table',
     preview: 'Lines',
     example: 'mira@example.com, admin|billing, Finance',
-    columns: ['Address', 'Roles', 'Department'],
+    columns: ['Address', 'Roles', 'Department', 'ID'],
     noColumn: (title: string, meant: string | null) =>
-      `There is no column ${title}.${meant === null ? ' The columns are address, roles and department.' : ` Did you mean ${meant}?`}`,
+      `There is no column ${title}.${meant === null ? ' The columns are address, roles, department and ID.' : ` Did you mean ${meant}?`}`,
     columnTwice: (column: string) => `The column ${column} is in the table twice.`,
     noAddressColumn: 'The table has no column address.',
     tooWide: (columns: number) => `This line has more than ${columns} columns.`,

@@ -5,8 +5,10 @@ import { call } from '../api/client.ts'
 import { ifUnchanged } from '../api/if-unchanged.ts'
 import { Problem } from '../api/problem.ts'
 import { FormDialog } from '../parts/dialog.tsx'
+import { TextField } from '../parts/field.tsx'
 import { Ghosts } from '../parts/notice.tsx'
-import { useProfile } from '../session/session.ts'
+import { useMay, useProfile } from '../session/session.ts'
+import { textOf } from '../session/use-submit.ts'
 import { changedPlace } from './changed-place.ts'
 import { DepartmentField } from './department-field.tsx'
 import { nameOfMember } from './name-of-member.ts'
@@ -24,7 +26,7 @@ interface Asked {
   change: (run: () => Promise<unknown>, done: string) => Promise<void>
 }
 
-/** Changes the roles, department and manager of a member. */
+/** Changes the roles, department and manager of a member, and what applications call them. */
 export function EditMember(asked: Asked) {
   const { id: tenant } = useProfile().current_tenant
   const { manager_id: id } = asked.member
@@ -54,6 +56,7 @@ export function EditMember(asked: Asked) {
 
 function Form({ member: opened, roles, onClose, change, managerBefore }: Asked & { managerBefore: string }) {
   const { id } = useProfile().current_tenant
+  const mayName = useMay()('policy:update')
   // The list can be read anew while the form is open.
   const [member] = useState(opened)
   const [manager, setManager] = useState(managerBefore)
@@ -62,6 +65,7 @@ function Form({ member: opened, roles, onClose, change, managerBefore }: Asked &
     const body = {
       ...changedPlace(form, roles, member),
       ...(manager !== managerBefore && { manager_id: await findPerson(id, manager) }),
+      ...(mayName && { external_id: textOf(form, 'external_id') || null }),
     }
     const save = (headers: Record<string, string>) =>
       call('PATCH /tenants/{id}/members/{mid}/', { path, body, headers })
@@ -84,6 +88,16 @@ function Form({ member: opened, roles, onClose, change, managerBefore }: Asked &
         hint={words.managerHint}
         value={manager}
         onText={setManager}
+      />
+      <TextField
+        label={words.externalId}
+        hint={words.externalIdHint}
+        name="external_id"
+        maxLength={128}
+        autoComplete="off"
+        spellCheck={false}
+        defaultValue={member.external_id ?? ''}
+        disabled={!mayName}
       />
     </FormDialog>
   )

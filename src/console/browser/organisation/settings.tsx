@@ -6,7 +6,7 @@ import { approvable } from '../parts/approvable.ts'
 import { Button } from '../parts/button.tsx'
 import { confirmed } from '../parts/confirmation.tsx'
 import { Facts } from '../parts/facts.tsx'
-import { CheckField, TextArea, TextField } from '../parts/field.tsx'
+import { CheckField, SelectField, TextArea, TextField } from '../parts/field.tsx'
 import { Card } from '../parts/page.tsx'
 import { Refused } from '../parts/refused.tsx'
 import { Time } from '../parts/time.tsx'
@@ -43,6 +43,8 @@ interface Shown extends Read {
   fixed: boolean
 }
 
+type SubjectId = Read['tenant']['settings']['subject_id']
+
 const zones = Intl.supportedValuesOf('timeZone')
 
 export function GeneralCard({ fixed, ...read }: Shown) {
@@ -50,7 +52,13 @@ export function GeneralCard({ fixed, ...read }: Shown) {
   const { name, slug, created_at: created, member_count: members, settings } = read.tenant
   const save = useSave(
     read,
-    (form) => ({ name: textOf(form, 'name'), settings: { time_zone: textOf(form, 'settings.time_zone') } }),
+    (form) => ({
+      name: textOf(form, 'name'),
+      settings: {
+        time_zone: textOf(form, 'settings.time_zone'),
+        subject_id: textOf(form, 'settings.subject_id') as SubjectId,
+      },
+    }),
     words.done,
   )
   return (
@@ -77,6 +85,19 @@ export function GeneralCard({ fixed, ...read }: Shown) {
           <option key={zone} value={zone} />
         ))}
       </datalist>
+      <SelectField
+        label={words.subjectId}
+        hint={words.subjectIdHint}
+        name="settings.subject_id"
+        defaultValue={settings.subject_id}
+        disabled={fixed}
+      >
+        {(Object.keys(words.subjectIds) as SubjectId[]).map((kind) => (
+          <option key={kind} value={kind}>
+            {words.subjectIds[kind]}
+          </option>
+        ))}
+      </SelectField>
       <Facts
         of={[
           [

@@ -9,6 +9,14 @@ export const texts = {
     slugHint: 'It is part of addresses, and cannot change.',
     zone: 'Time zone',
     zoneHint: 'Days and hours in policies and charts are those of this zone.',
+    subjectId: 'How searches name people',
+    subjectIdHint:
+      'What your applications get from a search for people. A member without it is named by the ID of this service.',
+    subjectIds: {
+      id: 'ID of this service',
+      email: 'E-mail address, once it is verified',
+      external_id: 'ID in your applications',
+    },
     created: 'Created',
     members: 'Members',
     save: 'Save',
