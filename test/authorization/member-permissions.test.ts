@@ -1,5 +1,6 @@
 import pg from 'pg'
 import t from 'tap'
+import { workBudget, workLimits } from '../../src/platform/work-budget.ts'
 import { resolveOpa } from '../../src/policy-toolchain/opa.ts'
 import { colleague } from '../helpers/colleague.ts'
 import type { Client } from '../helpers/service.ts'
@@ -224,4 +225,17 @@ t.test('members see that a second factor decides about their own permissions', a
   const { body } = await member.get('/api/v1/permissions/')
   const list = body.permissions.find(({ permission }: Json) => permission === 'member:list')
   t.match(list, { permitted: 'sometimes', depends_on: ['subject.acr'] })
+})
+
+t.test('a person’s lists are decided one at a time; what waits beyond the limit is refused', async (t) => {
+  const owner = await service.signUp()
+  const path = await pathTo(owner, owner)
+  const { promise: turn, resolve: release } = Promise.withResolvers<void>()
+  const held = workBudget.inTurn('permissions', { userId: owner.id, tenantId: owner.tenantId }, () => turn)
+  const asked = Array.from({ length: workLimits.permissions.maxWaiting + 1 }, () => owner.get(path))
+  t.match(await Promise.race(asked), { status: 503, body: { code: 'overloaded' } })
+  release()
+  await held
+  const statuses = (await Promise.all(asked)).map(({ status }) => status)
+  t.equal(statuses.filter((status) => status === 200).length, workLimits.permissions.maxWaiting)
 })
