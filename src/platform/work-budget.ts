@@ -68,6 +68,12 @@ export const workLimits = {
     ...{ atATime: 2, ofOne: 1, maxWaiting: 5, maxWaitMs: 5_000 },
     advice: 'Deciding all permissions took too long. Ask less often, or use fewer or smaller policies.',
   },
+  /** Looking for the words of questions in all roles of a tenant. Short, so that no answer waits behind longer reads. */
+  words: {
+    ...{ windowMs: minute, person: 20_000, tenant: 20_000, process: 60_000 },
+    ...{ atATime: 3, ofOne: 1, maxWaiting: 20, maxWaitMs: 1_000 },
+    advice: 'Looking up names took too long. Ask about fewer names that nothing knows.',
+  },
 } satisfies Record<string, WorkLimit>
 
 export type WorkKind = keyof typeof workLimits

@@ -144,7 +144,7 @@ t.test(
     t.equal(results.length, 1, 'of the evaluation')
     for (const [body, field] of [
       [{ action: { name: 'read' } }, 'resource'],
-      [{ ...reading, action: { name: 'a b' } }, 'action.name'],
+      [{ ...reading, action: { name: '' } }, 'action.name'],
       [{ ...reading, subject: 'me' }, 'subject'],
       [{ ...reading, context: { x: 'x'.repeat(33_000) } }, 'context'],
     ] as const)

@@ -173,7 +173,7 @@ t.test('a refusal carries the decision and its reasons, and is told', async (t) 
     status: 403,
     code: 'permission_denied',
     decision_id: /^[0-9a-f-]{36}$/,
-    reasons: [{ code: 'missing_permission', message: /\w/ }],
+    reasons: [{ code: 'unknown_action' }, { code: 'missing_permission', message: /\w/ }],
   })
   const { decision_id, reasons } = refusal
   t.match(bodyOf(refusal), { status: 403, decision_id, reasons, detail: reasons![0]!.message })

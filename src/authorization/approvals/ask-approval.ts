@@ -7,7 +7,7 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { Found } from '../../platform/http/etag.ts'
 import { deniedBecause, refusal } from '../../platform/http/refusal.ts'
 import type { ResourceOf } from '../../platform/http/route.ts'
-import { isApplicationAction } from '../../policy-engine/catalogue/actions.ts'
+import { isServiceAction } from '../../policy-engine/catalogue/actions.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
 import { questionDecider } from '../evaluation/decide-question.ts'
@@ -16,7 +16,6 @@ import { loadQuestions, type QuestionParts } from '../evaluation/load-questions.
 import {
   actionEntity,
   bytesOf,
-  checkAction,
   checkBytes,
   entity,
   type Question,
@@ -51,7 +50,6 @@ export const askBody = z
       .meta({ description: 'For the approvers' }),
   })
   .superRefine((body, context) => checkBytes(body, context))
-  .superRefine(({ action, resource }, context) => checkAction({ action: named(action), resource }, context))
   .meta({ id: 'ApprovalQuestion' })
 
 type AskBody = z.output<typeof askBody>
@@ -93,7 +91,7 @@ export async function decideApprovable(
   const loaded = await loadQuestions(deps, caller, parts, [question])
   const { policies } = loaded
   const one = loaded.questions[0]!
-  if (!isApplicationAction(one.action)) throw notOfApplication()
+  if (isServiceAction(one.action)) throw notOfApplication()
   const { query, decision, kind } = questionDecider(deps, caller, policies)(one)
   const decisionId = randomUUIDv7()
   await deps.decisionLog.record({ id: decisionId, query, decision, kind, keep: 'always' })

@@ -50,13 +50,14 @@ export async function explainDecision(deps: Deps, caller: Caller, { row, whole }
 }
 
 /** Possible mistakes in the question, as sentences. */
-function doubts({ action, resource_type: type }: DecisionRow, hints: Hints): string[] {
+function doubts({ action, resource_type: type, reasons }: DecisionRow, hints: Hints): string[] {
   const { missing_attributes: missing, unknown_action, unknown_resource_type } = hints
+  const isReason = (code: string) => reasons.some((reason) => reason.code === code)
   return [
-    ...(unknown_action
+    ...(unknown_action && !isReason('unknown_action')
       ? [`No policy in force, no role and no manifest names ${action}: check the spelling.`]
       : []),
-    ...(unknown_resource_type
+    ...(unknown_resource_type && !isReason('unknown_resource_type')
       ? [`No policy in force, no role and no manifest names the resource type ${type}: check the spelling.`]
       : []),
     ...(missing.length > 0

@@ -14,7 +14,7 @@ import { questionDecider } from './decide-question.ts'
 import { loadQuestions, type QuestionParts } from './load-questions.ts'
 import type { Question } from './question.ts'
 import type { KnownSubject } from './store.ts'
-import { findUnknownWords, type HintedQuestion } from './unknown-words.ts'
+import { findUnknownWords, type HintedQuestion, withUnknownWords } from './unknown-words.ts'
 
 /** A question as a resource of policies. Members own the questions about themselves. */
 export const accessResource = (known: Pick<KnownSubject, 'id'> | null) => ({
@@ -31,12 +31,17 @@ export interface Evaluated {
 /** Returns a function that decides questions at one moment, with the ids of their decisions. */
 export function evaluator(deps: Deps, caller: Caller, policies: SlicedPolicies) {
   const decide = questionDecider(deps, caller, policies)
-  return (loaded: HintedQuestion) => ({
-    ...decide(loaded),
-    id: randomUUIDv7(),
-    known: loaded.known,
-    unknown: loaded.unknown,
-  })
+  return (loaded: HintedQuestion) => {
+    const { known, unknown } = loaded
+    const { decision, ...decided } = decide(loaded)
+    return {
+      ...decided,
+      decision: withUnknownWords(decision, unknown),
+      id: randomUUIDv7(),
+      known,
+      unknown,
+    }
+  }
 }
 
 type Asked = ReturnType<ReturnType<typeof evaluator>>

@@ -5,6 +5,7 @@ import {
   type ActionName,
   type ApplicationAction,
   actions,
+  isApplicationAction,
   isServiceAction,
   serviceResources,
 } from '../../policy-engine/catalogue/actions.ts'
@@ -33,7 +34,7 @@ export function objectWithoutLookup(
 ): QuestionObject | undefined {
   const service = isServiceAction(action)
   if (!serviceResources.has(type)) return service ? 'missing' : 'of the application'
-  if (service && !isAbout(action, type)) return 'missing'
+  if (service ? !isAbout(action, type) : !isApplicationAction(action)) return 'missing'
   if (isUuid(id.toLowerCase()) || (isNamed(type) && action !== 'user:list')) return undefined
   return service && meansCollection(action) ? { ownerId: subjectId, fields: {} } : 'missing'
 }

@@ -47,7 +47,7 @@ export async function findParts(
   const { tenantId } = scope
   const resources = questions.map((one) => ({
     ...one.resource,
-    object: objectWithoutLookup({ ...one.resource, action: validAction(one) }, ''),
+    object: objectWithoutLookup({ ...one.resource, action: actionOf(one) }, ''),
   }))
   const [subjects, objects, registered] = await Promise.all([
     findMembersAskedAbout(read, scope, questions),
@@ -108,7 +108,7 @@ export function questionLoader(parts: QuestionParts, caller: Caller): (question:
   const find = subjectFinder(parts, caller)
   return (question) => {
     const { subject, resource } = question
-    const action = validAction(question)
+    const action = actionOf(question)
     const found = find(subject)
     const known = found === 'ambiguous' ? null : found
     const object = objectOf(parts, { ...resource, action }, known?.id ?? '')
@@ -139,19 +139,6 @@ function subjectFinder(
     if (!isMemberType(subject.type)) return null
     return isSelf(subject) ? self : find(subject)
   }
-}
-
-/** The action of a validated question. */
-export function validAction({
-  action,
-  resource,
-}: {
-  action: { name: string }
-  resource: { type: string }
-}): ActionName | ApplicationAction {
-  const name = actionOf(action.name, resource.type)
-  if (name === null) throw new Error('A question without an action was not validated')
-  return name
 }
 
 /** The caller as a subject, as the request's own decision sees them. */

@@ -5,7 +5,6 @@ import type { PoliciesInForce } from '../../platform/http/policies-in-force.ts'
 import {
   type ActionName,
   type ApplicationAction,
-  isApplicationAction,
   isServiceAction,
 } from '../../policy-engine/catalogue/actions.ts'
 import type { Slice } from '../../policy-engine/compile/compiled-policy.ts'
@@ -76,29 +75,23 @@ export const questionSchema = z
     context: questionContext,
   })
   .superRefine((body, context) => checkBytes(body, context))
-  .superRefine(checkAction)
   .meta({ id: 'EvaluationRequest' })
 
 export type Question = z.output<typeof questionSchema>
 
-/** Adds an issue for an action that is not possible. */
-export function checkAction(
-  { action, resource }: { action: { name: string }; resource: { type: string } },
-  context: z.core.$RefinementCtx,
-): void {
-  if (actionOf(action.name, resource.type) !== null) return
-  const message =
-    'Write an action as resource:verb, or as a verb of the resource, of a-z, 0-9, _, . and -. On a resource of the service, use one of its actions.'
-  context.addIssue({ code: 'custom', path: ['action', 'name'], message })
+/** What names an action: `resource:verb`, or a verb of the type of the resource. */
+interface Named {
+  action: { name: string }
+  resource: { type: string }
 }
 
 /**
- * The action of a name in any case, which can omit the resource type; null if it is not a possible action. Gateways ask
- * with the names of HTTP methods.
+ * The action that a question names, in any case: gateways ask with the names of HTTP methods. Each name is an action. One
+ * that is neither of the service nor possible for an application (`isApplicationAction`) is denied by the engine.
  */
-export function actionOf(name: string, resourceType: string): ActionName | ApplicationAction | null {
-  const full = (name.includes(':') ? name : `${resourceType}:${name}`).toLowerCase()
-  return isServiceAction(full) || isApplicationAction(full) ? full : null
+export function actionOf({ action: { name }, resource: { type } }: Named): ActionName | ApplicationAction {
+  const full = (name.includes(':') ? name : `${type}:${name}`).toLowerCase()
+  return full as ActionName | ApplicationAction
 }
 
 /** The loaded parts of a question. `known` is null for a subject that is not a member. */

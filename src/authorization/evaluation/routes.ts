@@ -93,7 +93,7 @@ export const evaluationRoutes = (deps: Deps, objects: ObjectFinders): Route[] =>
       tag,
       summary: 'Ask whether a subject is permitted to do something',
       description:
-        'AuthZEN 1.0, in the tenant of the token. Everyone can ask about themselves; a question about another needs `access:evaluate`, also as a scope of a key. A denial is 200 with `decision: false`. A subject of type `user` is a member, named by id, verified e-mail address or `external_id`; others are denied, and so is a name that fits two members (`ambiguous_subject`). Any other type belongs to your application: it has no roles, and only policies about everyone apply. Objects of this service are looked up in the tenant.',
+        'AuthZEN 1.0, in the tenant of the token. Everyone can ask about themselves; a question about another needs `access:evaluate`, also as a scope of a key. A denial is 200 with `decision: false`. A subject of type `user` is a member, named by id, verified e-mail address or `external_id`; others are denied, and so is a name that fits two members (`ambiguous_subject`). Any other type belongs to your application: it has no roles, and only policies about everyone apply. Objects of this service are looked up in the tenant. An action without `:` is a verb of the type of the resource. What can be no action is denied with the reason `unknown_action`.',
       body: questionSchema,
       loadsByKeys: true,
       status: 200,

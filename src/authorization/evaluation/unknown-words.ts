@@ -1,15 +1,17 @@
 import type { Deps } from '../../deps.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import type { PoliciesInForce, UnknownWords } from '../../platform/http/policies-in-force.ts'
-import { wildcardOf } from '../../policy-engine/catalogue/actions.ts'
+import { isAction, wildcardOf } from '../../policy-engine/catalogue/actions.ts'
+import type { Decision, Reason } from '../../policy-engine/evaluate/decision.ts'
 import type { LoadedQuestion, LoadedQuestions } from './load-questions.ts'
+import type { Words } from './store.ts'
 
 /** A question with the words that nothing in the tenant names. */
 export type HintedQuestion = LoadedQuestion & { unknown: UnknownWords }
 
 /**
  * Finds the words of questions that no policy in force, no role and no manifest names: often misspellings. Roles and manifests are
- * read only for words that no policy names. Without an answer from them there are no hints.
+ * read only for words that no policy names. If they cannot be read, only what can be no action is unknown.
  */
 export async function findUnknownWords(
   deps: Pick<Deps, 'declaredWords' | 'wordsInRoles'>,
@@ -17,36 +19,56 @@ export async function findUnknownWords(
   { policies, questions }: LoadedQuestions,
 ): Promise<HintedQuestion[]> {
   const hinted = questions.map((one) => ({ ...one, unknown: notInPolicies(policies, one) }))
-  const doubtful = hinted.filter(({ unknown }) => unknown.action || unknown.resourceType)
-  if (doubtful.length === 0) return hinted
+  if (!areDoubtful(hinted)) return hinted
   try {
-    const inRoles = await deps.wordsInRoles(caller, policies.revision, {
-      actions: doubtful.map(({ action }) => action),
-      types: doubtful.map(({ question }) => question.resource.type),
-    })
-    const isInRoles = (...words: string[]) => words.some((word) => inRoles.has(word))
-    const left = hinted.map((one) => without(one, isInRoles))
-    if (!left.some(({ unknown }) => unknown.action || unknown.resourceType)) return left
+    const inRoles = await deps.wordsInRoles(caller, policies.revision, doubtfulWords(hinted))
+    const left = hinted.map((one) => without(one, inRoles))
+    if (!areDoubtful(left)) return left
     const declared = await deps.declaredWords(caller)
-    const isDeclared = (...words: string[]) => words.some((word) => declared.has(word))
-    return left.map((one) => withRegisteredType(without(one, isDeclared)))
+    return left.map((one) => withRegisteredType(without(one, declared)))
   } catch {
-    return questions.map((one) => ({ ...one, unknown: { action: false, resourceType: false } }))
+    return hinted.map((one) => ({ ...one, unknown: { action: !isAction(one.action), resourceType: false } }))
   }
 }
 
-function notInPolicies(policies: PoliciesInForce, { action, question: { resource } }: LoadedQuestion) {
-  const named = policies.names(action, resource.type)
-  return { action: !named.action, resourceType: !named.resourceType }
+/**
+ * The decision with the words that nothing names among the reasons of a denial. They come first where nothing permits the
+ * action, because they are why.
+ */
+export function withUnknownWords(decision: Decision, unknown: UnknownWords): Decision {
+  if (decision.effect !== 'deny' || !(unknown.action || unknown.resourceType)) return decision
+  const words: Reason[] = [
+    ...(unknown.action ? [{ code: 'unknown_action', layer: 'rbac' } as const] : []),
+    ...(unknown.resourceType ? [{ code: 'unknown_resource_type', layer: 'rbac' } as const] : []),
+  ]
+  const others = decision.reasons.filter(({ code }) => code !== 'unknown_action')
+  const isUngranted = others.every(({ layer }) => layer === 'rbac')
+  return { ...decision, reasons: isUngranted ? [...words, ...others] : [...others, ...words] }
 }
 
-function without(one: HintedQuestion, isNamed: (...words: string[]) => boolean): HintedQuestion {
+function notInPolicies(policies: PoliciesInForce, { action, question }: LoadedQuestion): UnknownWords {
+  const named = policies.names(action, question.resource.type)
+  return { action: !isAction(action) || !named.action, resourceType: !named.resourceType }
+}
+
+const isDoubtfulAction = ({ action, unknown }: HintedQuestion) => unknown.action && isAction(action)
+
+const areDoubtful = (all: readonly HintedQuestion[]) =>
+  all.some((one) => one.unknown.resourceType || isDoubtfulAction(one))
+
+const doubtfulWords = (all: readonly HintedQuestion[]): Words => ({
+  actions: all.filter(isDoubtfulAction).map(({ action }) => action),
+  types: all.filter(({ unknown }) => unknown.resourceType).map(({ question }) => question.resource.type),
+})
+
+function without(one: HintedQuestion, words: ReadonlySet<string>): HintedQuestion {
   const { action, question, unknown } = one
+  const isNamed = isAction(action) && (words.has(action) || words.has(wildcardOf(action)))
   return {
     ...one,
     unknown: {
-      action: unknown.action && !isNamed(action, wildcardOf(action)),
-      resourceType: unknown.resourceType && !isNamed(question.resource.type),
+      action: unknown.action && !isNamed,
+      resourceType: unknown.resourceType && !words.has(question.resource.type),
     },
   }
 }

@@ -2,12 +2,12 @@ import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { ApiError, unavailable } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { isServiceAction, serviceResources } from '../../policy-engine/catalogue/actions.ts'
+import { isApplicationAction, serviceResources } from '../../policy-engine/catalogue/actions.ts'
 import { maxFilterBytes, type NoPlan, type Plan } from '../../policy-engine/plan/plan.ts'
-import { knownSubject, policiesOf, type QuestionParts, validAction } from '../evaluation/load-questions.ts'
+import { knownSubject, policiesOf, type QuestionParts } from '../evaluation/load-questions.ts'
 import {
   actionEntity,
-  checkAction,
+  actionOf,
   checkBytes,
   entity,
   type Question,
@@ -25,7 +25,6 @@ export const planSchema = z
     context: questionContext,
   })
   .superRefine((body, context) => checkBytes(body, context))
-  .superRefine(checkAction)
   .meta({ id: 'PlanRequest' })
 
 type Body = z.output<typeof planSchema>
@@ -54,9 +53,10 @@ export async function planAccess(
   if (serviceResources.has(type)) throw notPlannable(type, ofTheService(type))
   const policies = await policiesOf(deps, caller)
   const { revision, callerKeys } = policies
-  const action = validAction(question)
-  // An action of the service is about objects of the service only.
-  if (isServiceAction(action)) return answerOf({ filter: false, obligations: [], attributes: {} }, revision)
+  const action = actionOf(question)
+  // An action of the service is about objects of the service only, and any other name is no action.
+  if (!isApplicationAction(action))
+    return answerOf({ filter: false, obligations: [], attributes: {} }, revision)
   const now = deps.clock()
   const known = knownSubject(parts, caller, question)
   const slice = policies.slice(type, action, now)

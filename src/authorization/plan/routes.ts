@@ -57,7 +57,7 @@ export const planRoutes = (deps: Deps): Route[] => [
     tag: 'Evaluation',
     summary: 'Ask for which resources a subject is permitted to do something, as a filter',
     description:
-      'What is left of roles and policies when everything but `resource.*` is known: a filter for the rows of your application, in place of a list of ids. It chooses what an evaluation permits that sends the row as `resource.properties` of a resource that is not registered, without approvals. Without a `subject` it is about the caller, and also then it asks `access:evaluate`. 422 `not_plannable` names a Rego module or a rule of the installation that looks at the resource; a filter above 64 KiB is 422 `too_large`.',
+      'What is left of roles and policies when everything but `resource.*` is known: a filter for the rows of your application, in place of a list of ids. It chooses what an evaluation permits that sends the row as `resource.properties` of a resource that is not registered, without approvals. A name that can be no action is `never`. Without a `subject` it is about the caller, and also then it asks `access:evaluate`. 422 `not_plannable` names a Rego module or a rule of the installation that looks at the resource; a filter above 64 KiB is 422 `too_large`.',
     body: planSchema,
     status: 200,
     answer,

@@ -57,8 +57,8 @@ type PolicyTest = z.output<typeof policyTest>
 
 /**
  * Decides questions as if the policy (or the draft) were in force. For the question at the top level it also says
- * whether the policy applies, with the trace of its condition. Writes nothing. 400 for unknown roles and actions, 422
- * for faults in the draft.
+ * whether the policy applies, with the trace of its condition. Writes nothing. 400 for unknown roles, 422 for faults in
+ * the draft.
  */
 export async function testPolicy(
   deps: Deps,
@@ -128,9 +128,7 @@ async function questionOf(
   const named =
     (typeof asked.action === 'string' ? asked.action : asked.action?.name) ?? firstAction(trial.actions)
   const type = asked.resource?.type ?? named.split(':')[0] ?? ''
-  const action = actionOf(named, type)
-  if (action === null)
-    throw invalidField(`${at}action`, 'Name an action of the service, or resource:verb.', 'unknown')
+  const action = actionOf({ action: { name: named }, resource: { type } })
   const { part: known, isWithheld: ofSubject } = await subjectOf(deps, caller, asked.subject, at)
   const now = momentOf(asked.context?.time, `${at}context.time`) ?? deps.clock()
   const slice = trial.policies.slice(type, action, now)

@@ -2,7 +2,6 @@ import { z } from 'zod'
 import {
   actionEntity,
   bytesOf,
-  checkAction,
   checkBytes,
   entity,
   maxBytes,
@@ -87,7 +86,6 @@ export const subjectSearch = z
     page,
   })
   .superRefine(checkSize)
-  .superRefine(checkAction)
   .meta({ id: 'SubjectSearch' })
 
 export const resourceSearch = z
@@ -99,7 +97,6 @@ export const resourceSearch = z
     page,
   })
   .superRefine(checkSize)
-  .superRefine(checkAction)
   .meta({ id: 'ResourceSearch' })
 
 export const actionSearch = z

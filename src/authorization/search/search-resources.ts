@@ -2,13 +2,13 @@ import type { Deps } from '../../deps.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import type { ListedObject, ObjectListers, ObjectPosition } from '../../platform/list-objects.ts'
-import { isServiceAction, serviceResources } from '../../policy-engine/catalogue/actions.ts'
+import { isAction, isServiceAction, serviceResources } from '../../policy-engine/catalogue/actions.ts'
 import { valuesNamed } from '../../policy-engine/evaluate/question-class.ts'
 import { isAbout, type QuestionObject } from '../evaluation/find-question-object.ts'
-import { knownSubject, policiesOf, type QuestionParts, validAction } from '../evaluation/load-questions.ts'
-import { type Question, queryOf } from '../evaluation/question.ts'
+import { knownSubject, policiesOf, type QuestionParts } from '../evaluation/load-questions.ts'
+import { actionOf, type Question, queryOf } from '../evaluation/question.ts'
 import { applicationObjectsAfter, type PlaceInSearch } from './application-objects.ts'
-import { answerSearch, eachInTurn } from './search.ts'
+import { answerSearch, eachInTurn, noCandidates } from './search.ts'
 import type { ResourceSearch } from './search-question.ts'
 
 /**
@@ -35,7 +35,7 @@ export async function searchResources(
 ) {
   const now = deps.clock()
   const { type, properties, candidates = [] } = body.resource
-  const action = validAction(body)
+  const action = actionOf(body)
   const known = knownSubject(parts, caller, body)
   const policies = await policiesOf(deps, caller)
   const slice = policies.slice(type, action, now)
@@ -64,6 +64,7 @@ export async function searchResources(
       }))
   }
   const asked = { path: '/access/v1/search/resource', question: body, revision: policies.revision }
+  if (!isAction(action)) return answerSearch<Result, never>(deps, caller, asked, noCandidates)
   return serviceResources.has(type)
     ? answerSearch<Result, ObjectPosition>(deps, caller, asked, stored)
     : answerSearch<Result, PlaceInSearch>(deps, caller, asked, ofApplication)

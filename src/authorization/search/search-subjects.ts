@@ -2,6 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { type Read, readInTenant } from '../../platform/db/read.ts'
 import type { ObjectFinders, ObjectScope } from '../../platform/find-object.ts'
 import type { Caller } from '../../platform/http/caller.ts'
+import { isAction } from '../../policy-engine/catalogue/actions.ts'
 import type { SubjectType } from '../../policy-engine/evaluate/query.ts'
 import { valuesNamed } from '../../policy-engine/evaluate/question-class.ts'
 import {
@@ -10,12 +11,12 @@ import {
   objectWithoutLookup,
   type QuestionObject,
 } from '../evaluation/find-question-object.ts'
-import { policiesOf, validAction } from '../evaluation/load-questions.ts'
-import { type Question, queryOf } from '../evaluation/question.ts'
+import { policiesOf } from '../evaluation/load-questions.ts'
+import { actionOf, type Question, queryOf } from '../evaluation/question.ts'
 import type { KnownSubject } from '../evaluation/store.ts'
 import { findRegistered, registeredKey } from '../resources/find-registered.ts'
 import { candidatesAfter, type NamedCandidate } from './named-candidates.ts'
-import { answerSearch, type Candidates, eachInTurn } from './search.ts'
+import { answerSearch, type Candidates, eachInTurn, noCandidates } from './search.ts'
 import type { SubjectSearch } from './search-question.ts'
 import { listMembersAsSubjects, listRolesOfSubjects } from './store.ts'
 
@@ -26,7 +27,7 @@ export async function findSearchedObject(
   scope: ObjectScope,
   { action, resource }: SubjectSearch,
 ): Promise<{ object: QuestionObject | undefined }> {
-  const asked = { ...resource, action: validAction({ action, resource }) }
+  const asked = { ...resource, action: actionOf({ action, resource }) }
   const known = objectWithoutLookup(asked, '')
   if (known === 'of the application') {
     const registered = await findRegistered(read, scope.tenantId, [resource])
@@ -49,7 +50,7 @@ export async function searchSubjects(
 ) {
   const now = deps.clock()
   const { type, properties, candidates = [] } = body.subject
-  const action = validAction(body)
+  const action = actionOf(body)
   const policies = await policiesOf(deps, caller)
   const slice = policies.slice(body.resource.type, action, now)
   const examine = (known: KnownSubject | null, { id, properties: own }: NamedCandidate) => {
@@ -70,8 +71,8 @@ export async function searchSubjects(
   }
   const from = (after: string | null): Candidates<{ type: string; id: string }, string> =>
     type === 'user' || type === 'service_account' ? members(type, after) : named(after)
-  const path = '/access/v1/search/subject'
-  return answerSearch(deps, caller, { path, question: body, revision: policies.revision }, from)
+  const asked = { path: '/access/v1/search/subject', question: body, revision: policies.revision }
+  return answerSearch(deps, caller, asked, isAction(action) ? from : noCandidates)
 }
 
 const membersAtOnce = 500

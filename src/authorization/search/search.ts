@@ -15,6 +15,9 @@ export interface Examined<Result, Position> {
 /** The entities of a search in a fixed order, in groups, each made when it is its turn: a group can have thousands. */
 export type Candidates<Result, Position> = AsyncIterable<Iterable<Examined<Result, Position>>>
 
+/** Of an action that nothing can permit. */
+export async function* noCandidates(): AsyncGenerator<never[]> {}
+
 /** Makes each entity of a group when it is its turn. */
 export function* eachInTurn<T, R>(group: Iterable<T>, make: (one: T) => R): Generator<R> {
   for (const one of group) yield make(one)

@@ -210,9 +210,13 @@ export function isApplicationAction(name: string): name is ApplicationAction {
   return actionForm.test(name) && !serviceResources.has(name.slice(0, name.indexOf(':')))
 }
 
+/** Whether this can be an action: one of the service, or of an application. */
+export const isAction = (name: string): name is ActionName | ApplicationAction =>
+  isServiceAction(name) || isApplicationAction(name)
+
 /** Whether a policy can name this: an action, `resource:*` or `*`. */
 export function isPolicyAction(name: string): boolean {
-  if (name === '*' || isServiceAction(name) || isApplicationAction(name)) return true
+  if (name === '*' || isAction(name)) return true
   const resource = name.endsWith(':*') ? name.slice(0, -2) : ''
   if (reservedResources.includes(resource)) return false
   return serviceResources.has(resource) || isApplicationAction(`${resource}:any`)

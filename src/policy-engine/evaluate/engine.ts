@@ -26,6 +26,7 @@ import { assertGolden } from './golden-cases.ts'
 import { evaluationRunner, type RunEvaluation } from './instances.ts'
 import { compileModule, inputText, type PolicyInstance } from './module.ts'
 import { type AnyQuery, type ApplicationQuery, policyInput } from './query.ts'
+import { hasUnknownAction, unknownAction } from './unknown-action.ts'
 
 /** Decides and explains. */
 export interface Lane {
@@ -152,6 +153,7 @@ function orUnavailable<T>(evaluate: () => T): T {
 }
 
 function decide({ run, read, pool }: Engine, query: AnyQuery): Decision {
+  if (hasUnknownAction(query)) return unknownAction
   const begun = performance.now()
   const { slice } = query
   const found = slice.modules.length === 0 ? undefined : moduleFindings(pool, query, slice.modules)
@@ -213,6 +215,7 @@ function explain(
     }
   }
   const result = run({ slice, input, evaluate }, true)
+  if (hasUnknownAction(query)) return { decision: unknownAction, policies: result.policies }
   return {
     decision: {
       ...result.answer,

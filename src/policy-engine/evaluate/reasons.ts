@@ -12,6 +12,9 @@ const reasonSentences = {
   tenant_archived: 'This tenant is archived.',
   tenant_isolation: 'The object does not belong to this tenant.',
   not_found: 'This tenant has no such object.',
+  unknown_action: 'Nothing names this action: check the spelling.',
+  unknown_resource_type:
+    'No policy in force, no role and no manifest names this type of resource: check the spelling.',
   platform_rule: 'A rule of this installation forbids this.',
   missing_permission: 'None of your roles permits this.',
   not_owner: 'Your roles permit this only on your own objects.',
@@ -45,6 +48,8 @@ export function reasonSentence(code: ReasonCode): string {
 const aboutPermissions: Partial<Record<ReasonCode, (permission: string) => string>> = {
   scope_missing: (permission) => `The scopes of this key do not include ${permission}.`,
   missing_permission: (permission) => `None of your roles has the permission ${permission}.`,
+  unknown_action: (action) =>
+    `No policy in force, no role and no manifest names ${action}: check the spelling.`,
 }
 
 /** The sentence for a reason of a decision about `action`: its own, if a rule of the installation gives one. */
