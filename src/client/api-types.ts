@@ -308,9 +308,9 @@ export interface Operations {
   'POST /access/v1/evaluation': { query: {  }; body: EvaluationRequest; answer: EvaluationAnswer }
   'POST /access/v1/evaluations': { query: {  }; body: EvaluationsRequest; answer: EvaluationsAnswer }
   'GET /.well-known/authzen-configuration': { query: {  }; body: undefined; answer: { policy_decision_point: string; access_evaluation_endpoint: string; access_evaluations_endpoint: string; search_subject_endpoint: string; search_resource_endpoint: string; search_action_endpoint: string; issuer: string; audience: string } }
-  'POST /access/v1/search/subject': { query: {  }; body: SubjectSearch; answer: { results: ({ type: string; id: string })[]; page: { next_token: string; count: number }; context: { policy_revision: number } } }
-  'POST /access/v1/search/resource': { query: {  }; body: ResourceSearch; answer: { results: ({ type: string; id: string })[]; page: { next_token: string; count: number }; context: { policy_revision: number } } }
-  'POST /access/v1/search/action': { query: {  }; body: ActionSearch; answer: { results: ({ name: string })[]; page: { next_token: string; count: number }; context: { policy_revision: number } } }
+  'POST /access/v1/search/subject': { query: {  }; body: SubjectSearch; answer: { page: { next_token: string; count: number }; results: ({ type: string; id: string })[]; context: { policy_revision: number } } }
+  'POST /access/v1/search/resource': { query: {  }; body: ResourceSearch; answer: { page: { next_token: string; count: number }; results: ({ type: string; id: string })[]; context: { policy_revision: number } } }
+  'POST /access/v1/search/action': { query: {  }; body: ActionSearch; answer: { page: { next_token: string; count: number }; results: ({ name: string; properties: { permission: string } })[]; context: { policy_revision: number } } }
   'POST /access/v1/plan': { query: {  }; body: PlanRequest; answer: Plan }
   'GET /audit-log/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; action?: string; actor_id?: string; impersonator_id?: string; target_id?: string; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (AuditEntry)[] } }
   'GET /activity/': { query: {  }; body: undefined; answer: Activity }

@@ -15,11 +15,11 @@ const entity = z.object({ type: z.string(), id: z.string() })
 
 const pageOfResults = <T extends z.ZodType>(result: T) =>
   z.object({
-    results: z.array(result),
     page: z.object({
       next_token: z.string().meta({ description: 'For the next page; empty at the end' }),
       count: z.int().meta({ description: 'Results in this answer; it can be fewer than `limit`' }),
     }),
+    results: z.array(result),
     context: z.object({ policy_revision: z.int() }),
   })
 
@@ -78,10 +78,17 @@ export const searchRoutes = (deps: Deps, objects: ObjectFinders, lists: ObjectLi
       action: 'access:evaluate',
       tag,
       summary: 'Search for the actions that a subject is permitted to do on a resource',
-      description: `AuthZEN 1.0. The actions of this service on the type, and those of your application that policies or roles name. ${paging}`,
+      description: `AuthZEN 1.0. The actions of this service on the type, and those of your application that policies or roles name. \`name\` is the verb of an action of the type, \`properties.permission\` the whole action. ${paging}`,
       body: actionSearch,
       status: 200,
-      answer: pageOfResults(z.object({ name: z.string() })),
+      answer: pageOfResults(
+        z.object({
+          name: z.string().meta({ description: 'The verb of an action of the type, else `resource:verb`' }),
+          properties: z.object({
+            permission: z.string().meta({ description: 'The action in full, as roles and policies name it' }),
+          }),
+        }),
+      ),
       load: (read, { caller, body }) => findActionSearch(read, objects, scopeOf(caller), body),
       resource: ({ parts }, { caller, body }) => accessResource(knownSubject(parts, caller, body)),
       handle: (found, { caller, body }) => searchActions(deps, caller, found, body),

@@ -70,7 +70,8 @@ export async function searchActions(
     const { question, ...loaded } = load({ ...body, action: { name } })
     const slice = policies.slice(type, name, now)
     const query = queryOf(question, { caller, ...loaded, slice, callerKeys, now })
-    return { result: { name: nameOn(type, name) }, position: name as string, query }
+    const result = { name: nameOn(type, name), properties: { permission: name as string } }
+    return { result, position: name as string, query }
   }
   async function* actions(after: string | null) {
     const names = actionsOn(policies, permissions, type)

@@ -49,11 +49,12 @@ export async function answerSearch<Result, Position>(
   const after = page.token ? openPosition<Position>(deps.sealer, scope, page.token) : null
   const { results, next } = await collect(from(after), page.limit, effectsOf(deps))
   return {
-    results,
+    // First, so that a reader of the text has it before thousands of results.
     page: {
       next_token: next === null ? '' : sealPosition(deps.sealer, scope, next),
       count: results.length,
     },
+    results,
     context: { policy_revision: revision },
   }
 }
