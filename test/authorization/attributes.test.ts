@@ -59,8 +59,66 @@ t.test('invalid attributes are refused with the name of the field', async (t) =>
     t.equal(status, 400, field)
     t.match(body.errors[0].field, new RegExp(`^${field}`))
   }
-  for (const key of ['constructor', 'prototype', '__proto__'])
+  for (const key of ['constructor', 'prototype', '__proto__', 'toString', 'valueOf', 'hasOwnProperty', '1st'])
     t.equal((await owner.post(definitions, { ...clearance, key })).status, 400, key)
+})
+
+t.test('keys are compared exactly, and no two of a category differ by case alone', async (t) => {
+  const owner = await service.signUp()
+  const define = (key: string, category = 'resource') =>
+    owner.post(definitions, { key, category, data_type: 'string' })
+  t.match(await define('ownerID'), { status: 201, body: { key: 'ownerID', display_name: 'ownerID' } })
+  const taken = { status: 409, body: { code: 'key_taken' } }
+  for (const key of ['ownerID', 'ownerid', 'OwnerId']) t.match(await define(key), taken, key)
+  t.match(await define('OWNER_ID'), taken, 'a built-in one in another case')
+  t.equal((await define('ownerid', 'subject')).status, 201, 'of another category')
+  t.equal((await define('Z9_'.repeat(21))).status, 201, '63 characters')
+  t.equal((await define('Z9_'.repeat(21).concat('x'))).status, 400)
+  const policy = (attribute: string) => ({
+    name: attribute,
+    effect: 'allow',
+    actions: ['todo:update'],
+    conditions: { attribute, operator: 'eq', value: 'ada' },
+  })
+  t.equal((await owner.post(policies, policy('resource.ownerID'))).status, 201)
+  t.match(
+    await owner.post(policies, policy('resource.ownerid')),
+    {
+      status: 422,
+      body: { errors: [{ pointer: '/conditions/attribute', detail: /resource\.ownerID/ }] },
+    },
+    'the fault names it as it is',
+  )
+  const ask = async (properties: object) => {
+    const resource = { type: 'todo', id: '1', properties }
+    const question = { subject: { type: 'customer', id: 'ada' }, action: { name: 'update' }, resource }
+    return (await owner.post('/access/v1/evaluation', question)).body.decision
+  }
+  t.equal(await ask({ ownerID: 'ada' }), true)
+  t.equal(await ask({ ownerid: 'ada' }), false)
+  const register = (attributes: object) => owner.put('/api/v1/resources/todo/2/', { attributes })
+  t.equal((await register({ ownerID: 'ada' })).status, 201)
+  t.match(await register({ ownerid: 'ada' }), {
+    status: 400,
+    body: { errors: [{ field: 'attributes.ownerid' }] },
+  })
+})
+
+t.test('members have attributes with capital letters', async (t) => {
+  const owner = await service.signUp()
+  const { body: made } = await owner.post(definitions, { ...clearance, key: 'clearanceLevel' })
+  const members = `/api/v1/tenants/${owner.tenantId}/members/`
+  const { results } = (await owner.get(members)).body
+  const own = `${members}${results[0].id}/`
+  t.equal((await owner.put(own, { attributes: { clearancelevel: 5 } })).status, 400)
+  t.match(await owner.put(own, { attributes: { clearanceLevel: 5 } }), {
+    status: 200,
+    body: { attributes: { clearanceLevel: 5 } },
+  })
+  t.match(await owner.delete(`${definitions}${made.id}/`), {
+    status: 409,
+    body: { code: 'attribute_in_use' },
+  })
 })
 
 t.test('an attribute that a policy reads cannot be deleted before the policy', async (t) => {

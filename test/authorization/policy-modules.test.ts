@@ -63,6 +63,18 @@ function decisionOf({ body, status }: Asked) {
   }
 }
 
+t.test('a module reads attributes with capital letters by their exact names', { skip }, async (t) => {
+  const owner = await tenantWith({ 'resource.homePort': 'string' })
+  const module = deny('input.resource.homePort == "Nassau"')
+  t.match(
+    await owner.post(policies, { ...base, name: 'Port', module: module.replace('homePort', 'homeport') }),
+    { status: 422, body: { errors: [{ code: 'unknown_attribute' }] } },
+  )
+  t.equal((await owner.post(policies, { ...base, name: 'Port', module })).status, 201)
+  t.match(await steer(owner, { homePort: 'Nassau' }), { allowed: false })
+  t.match(await steer(owner, { homePort: 'Genoa', homeport: 'Nassau' }), { allowed: true })
+})
+
 t.test('a module decides as other policies do', { skip }, async (t) => {
   const owner = await tenantWith(ships)
   const written = await owner.post(policies, { ...base, name: 'Tonnage', module: tonnage })

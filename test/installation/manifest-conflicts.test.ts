@@ -103,19 +103,13 @@ t.test('a conflict keeps back its rule and what needs it, and denials and deleti
   t.match(await apply(fleet({ policies: first })), { code: 0 })
   const roles = `/api/v1/tenants/${vera.tenantId}/roles/`
   t.equal((await vera.post(roles, { name: 'Skipper', permissions: [] })).status, 201)
-  t.equal(
-    (
-      await vera.post('/api/v1/attribute-definitions/', {
-        key: 'draught',
-        category: 'resource',
-        data_type: 'string',
-      })
-    ).status,
-    201,
-  )
+  for (const key of ['draught', 'homeport']) {
+    const body = { key, category: 'resource', data_type: 'string' }
+    t.equal((await vera.post('/api/v1/attribute-definitions/', body)).status, 201)
+  }
   const deep = { attribute: 'resource.draught', operator: 'gt', value: 3 }
   const second = {
-    attributes: { 'resource.draught': { data_type: 'number' } },
+    attributes: { 'resource.draught': { data_type: 'number' }, 'resource.homePort': { data_type: 'string' } },
     roles: {
       skipper: { name: 'Skipper', permissions: ['boat:sail'] },
       mate: { name: 'Mate', permissions: [] },
@@ -134,6 +128,7 @@ t.test('a conflict keeps back its rule and what needs it, and denials and deleti
       conflicts: [
         { code: 'role_name_taken', pointer: '/roles/skipper/name' },
         { code: 'attribute_taken', pointer: '/attributes/resource.draught' },
+        { code: 'attribute_taken', pointer: '/attributes/resource.homePort' },
         { code: 'needs_conflicting', pointer: '/policies/kept' },
         { code: 'needs_conflicting', pointer: '/policies/shallow' },
       ],

@@ -350,7 +350,7 @@ t.test('faults are told with line, column and pointer, and change nothing', asyn
   const faulty = written(`{
   "application": "logbook", "name": "Logbook", "colour": "blue",
   "resource_types": { "role": { "description": "No", "actions": {} } },
-  "attributes": { "subject.id": { "data_type": "string" }, "resource.tonnage": { "data_type": "string" } },
+  "attributes": { "subject.id": { "data_type": "string" }, "resource.tonnage": { "data_type": "string" }, "resource.Owner_ID": { "data_type": "string" }, "resource.homePort": { "data_type": "string" }, "resource.homeport": { "data_type": "string" } },
   "roles": { "chief": { "name": "Owner", "permissions": ["ship:steer", "member:paint"] } },
   "policies": { "p": { "name": "P", "effect": "deny", "actions": ["voyage:sink"], "subjects": { "roles": ["Cook"] } } }
 }`)
@@ -366,6 +366,8 @@ t.test('faults are told with line, column and pointer, and change nothing', asyn
     /3:\d+ {2}\/resource_types\/role {2}name_taken/,
     /4:\d+ {2}\/attributes\/subject.id {2}name_taken/,
     /4:\d+ {2}\/attributes\/resource.tonnage\/data_type {2}type_changed/,
+    /4:\d+ {2}\/attributes\/resource.Owner_ID {2}name_taken/,
+    /4:\d+ {2}\/attributes\/resource.homeport {2}name_taken .*resource\.homePort by case alone/,
     /5:\d+ {2}\/roles\/chief\/name {2}name_taken/,
     /5:\d+ {2}\/roles\/chief\/permissions\/0 {2}unknown_resource_type/,
     /6:\d+ {2}\/policies\/p\/actions\/0 {2}unknown_resource_type/,

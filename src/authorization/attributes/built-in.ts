@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { withoutCase } from '../../policy-engine/catalogue/attribute-keys.ts'
 import { builtInAttributes } from '../../policy-engine/catalogue/built-in-attributes.ts'
 import type { categories, DefinitionRow } from './store.ts'
 
@@ -37,5 +38,5 @@ const names = new Set(builtInAttributes.keys())
 /** Whether this is the id of a built-in definition. */
 export const isBuiltIn = (id: string): boolean => ids.has(id)
 
-/** Whether `<category>.<key>` is a built-in attribute. */
-export const isBuiltInName = (name: string): boolean => names.has(name)
+/** Whether `<category>.<key>` is the name of a built-in attribute, in any case. */
+export const isBuiltInName = (name: string): boolean => names.has(withoutCase(name))

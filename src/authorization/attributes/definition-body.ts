@@ -1,5 +1,11 @@
 import { z } from 'zod'
 import { written } from '../../platform/http/known-members.ts'
+import {
+  attributeKey,
+  attributeKeySentence,
+  isReservedKey,
+  reservedKeySentence,
+} from '../../policy-engine/catalogue/attribute-keys.ts'
 import { dataTypes } from '../../policy-engine/compile/conditions.ts'
 import { categories, sources } from './store.ts'
 
@@ -10,11 +16,9 @@ export const newDefinition = written(
   z.object({
     key: z
       .string('Give the key as text.')
-      .regex(/^[a-z][a-z0-9_]{0,62}$/, 'A key has 1 to 63 of a-z, 0-9 and _, and begins with a letter.')
-      .refine(
-        (key) => key !== 'constructor' && key !== 'prototype',
-        'This key is reserved. Choose another one.',
-      ),
+      .regex(attributeKey, attributeKeySentence)
+      .refine((key) => !isReservedKey(key), reservedKeySentence)
+      .meta({ description: 'Compared exactly. No two of a category differ by case alone' }),
     display_name: z
       .string('Give the display name as text.')
       .trim()

@@ -109,7 +109,11 @@ export function findDefinition(tx: Read, tenantId: string, id: string): Promise<
 type Key = Pick<DefinitionRow, 'category' | 'key'>
 
 export const keyTaken = ({ category, key }: Key) =>
-  new ApiError(409, 'key_taken', `The attribute ${category}.${key} already exists.`)
+  new ApiError(
+    409,
+    'key_taken',
+    `The attribute ${category}.${key} already exists, or one that differs from it by case alone.`,
+  )
 
 /** Inserts a definition. The transaction can fail with 409 `key_taken`. */
 export function insertDefinition(

@@ -1,6 +1,7 @@
 import { wrongAllowedValue } from '../../authorization/attributes/define-attribute.ts'
 import { pointerTo } from '../../platform/http/locate.ts'
 import { serviceResources, systemRoles } from '../../policy-engine/catalogue/actions.ts'
+import { withoutCase } from '../../policy-engine/catalogue/attribute-keys.ts'
 import { builtInAttributes } from '../../policy-engine/catalogue/built-in-attributes.ts'
 import { reservedName, reservedResources } from '../../policy-engine/catalogue/reserved-names.ts'
 import { typeNames } from '../../tenancy/members/check-attributes.ts'
@@ -43,12 +44,19 @@ function resourceTypeFaults(manifest: Manifest, others: readonly AppliedManifest
 }
 
 function attributeFaults(manifest: Manifest, others: readonly AppliedManifest[]): Fault[] {
+  const firstOf = new Map<string, string>()
   return Object.entries(manifest.attributes).flatMap(([name, { allowed_values, data_type }]) => {
     const path = ['attributes', name]
-    if (builtInAttributes.has(name))
-      return [fault(path, 'name_taken', `The attribute ${name} is built in. Leave it out, and use it.`)]
-    const other = takenBy(others, ({ attributes }) => Object.hasOwn(attributes, name))
+    const key = withoutCase(name)
+    if (builtInAttributes.has(key))
+      return [fault(path, 'name_taken', `The attribute ${key} is built in. Leave it out, and use it.`)]
+    const has = ({ attributes }: Manifest) => Object.keys(attributes).some((one) => withoutCase(one) === key)
+    const other = takenBy(others, has)
     if (other) return [fault(path, 'name_taken', `The application ${other} has the attribute ${name}.`)]
+    const first = firstOf.get(key)
+    if (first !== undefined)
+      return [fault(path, 'name_taken', `${name} differs from ${first} by case alone. Choose another key.`)]
+    firstOf.set(key, name)
     const wrong = wrongAllowedValue(allowed_values, data_type)
     const detail = `This has to be ${typeNames[data_type]}.`
     return wrong === undefined ? [] : [fault([...path, 'allowed_values', wrong], 'invalid', detail)]

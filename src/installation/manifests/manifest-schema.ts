@@ -5,6 +5,11 @@ import type { ReceiverRules } from '../../events/webhooks/public-address.ts'
 import { eventTypes, webhookDescription, webhookUrl } from '../../events/webhooks/webhook-schemas.ts'
 import { written } from '../../platform/http/known-members.ts'
 import { applicationName } from '../../platform/http/schemas.ts'
+import {
+  attributeName,
+  isReservedKey,
+  reservedKeySentence,
+} from '../../policy-engine/catalogue/attribute-keys.ts'
 import { newRole } from '../../tenancy/roles/role-schemas.ts'
 
 const maxActions = 100
@@ -15,12 +20,13 @@ const key = z
 const word = z
   .string()
   .regex(/^[a-z][a-z0-9_.-]{0,62}$/, 'A name has 1 to 63 of a-z, 0-9, _, . and -, and begins with a letter.')
-const attributeName = z
+const attribute = z
   .string()
   .regex(
-    /^(subject|resource|action|environment)\.[a-z][a-z0-9_]{0,62}$/,
-    'An attribute is category.key: subject, resource, action or environment, a dot, and up to 63 of a-z, 0-9 and _.',
+    attributeName,
+    'An attribute is category.key: subject, resource, action or environment, a dot, and up to 63 of a-z, A-Z, 0-9 and _.',
   )
+  .refine((name) => !isReservedKey(name), reservedKeySentence)
 const sentence = z
   .string('Describe it in a sentence.')
   .trim()
@@ -57,12 +63,7 @@ export const manifestSchema = (receivers: ReceiverRules) =>
         'resource_types',
         100,
       ),
-      attributes: entries(
-        attributeName,
-        newDefinition.omit({ key: true, category: true }),
-        'attributes',
-        200,
-      ),
+      attributes: entries(attribute, newDefinition.omit({ key: true, category: true }), 'attributes', 200),
       roles: entries(key, newRole, 'roles', 100),
       policies: entries(
         key,

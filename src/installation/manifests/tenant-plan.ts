@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { DefinitionRow } from '../../authorization/attributes/store.ts'
 import type { PolicyRow } from '../../authorization/policies/store.ts'
+import { withoutCase } from '../../policy-engine/catalogue/attribute-keys.ts'
 import type { TenantRole } from '../../tenancy/roles/managed-role-store.ts'
 import { roleNameKey } from '../../tenancy/roles/store.ts'
 import type { ManagedDefinition, ManagedRole } from './compile-manifest.ts'
@@ -95,15 +96,17 @@ function planDefinitions({ manifests }: InstalledRules, state: TenantState, adop
   for (const { application, compiled } of manifests)
     for (const wanted of compiled.attributes) {
       const name = `${wanted.category}.${wanted.key}`
-      const found = state.definitions.find(
-        ({ category, key }) => category === wanted.category && key === wanted.key,
+      const holder = state.definitions.find(
+        ({ category, key }) => category === wanted.category && withoutCase(key) === withoutCase(wanted.key),
       )
+      const found = holder?.key === wanted.key ? holder : undefined
       if (found) kept.add(found.id)
       const pointer = `/attributes/${name}`
+      const isOtherCase = holder !== found
       const isOtherType = found !== undefined && found.data_type !== wanted.data_type
-      if (isOtherType) unusable.add(name)
+      if (isOtherCase || isOtherType) unusable.add(name)
       // Names are unique across the manifests, so it is the tenant's own or left the manifest of another application.
-      if (found && found.managed_by !== application && !adopt)
+      if (isOtherCase || (found && found.managed_by !== application && !adopt))
         conflicts.push({ application, code: 'attribute_taken', pointer })
       else if (isOtherType)
         conflicts.push({ application, code: 'attribute_type', pointer: `${pointer}/data_type` })

@@ -1,3 +1,4 @@
+import { withoutCase } from '../catalogue/attribute-keys.ts'
 import { normalised } from '../evaluate/attributes.ts'
 import { canonicalNetwork } from './addresses.ts'
 import type { CheckedCondition, Checking } from './check-condition.ts'
@@ -70,7 +71,11 @@ interface Comparison {
 function typeOf(name: unknown, at: string, { attributes }: Checking): DataType {
   const known = typeof name === 'string' ? attributes.get(name) : undefined
   if (known) return known.type
-  const detail = 'No attribute has this name. Write category.key, or define the attribute first.'
+  const key = typeof name === 'string' ? withoutCase(name) : undefined
+  const other = [...attributes.keys()].find((one) => withoutCase(one) === key)
+  const detail = other
+    ? `Names are compared exactly: this attribute is ${other}.`
+    : 'No attribute has this name. Write category.key, or define the attribute first.'
   throw new LeafFault(at, 'unknown_attribute', detail)
 }
 

@@ -2,6 +2,12 @@ import { z } from 'zod'
 import type { oas31 } from 'zod-openapi'
 import { provenFields } from '../../platform/http/route-resources.ts'
 import { anyObject, bodyId, rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import {
+  attributeKey,
+  attributeKeySentence,
+  isReservedKey,
+  reservedKeySentence,
+} from '../../policy-engine/catalogue/attribute-keys.ts'
 import { documentedExternalId, externalId } from './name-member.ts'
 import { type MemberRow, memberKinds } from './store.ts'
 
@@ -96,14 +102,15 @@ export const roleNames = z
   .min(1, 'A member needs at least one role.')
   .max(32, 'A member can have at most 32 roles.') // each request reads the permissions of all of them
 
-const attributeKey = /^(?!(constructor|prototype)$)[a-z][a-z0-9_]{0,62}$/
-const badKey = 'An attribute key has up to 63 characters of a-z, 0-9 and _, and starts with a letter.'
-
 /** Attribute values. Policies read them as `subject.<key>`. */
 export const memberAttributes = anyObject('Give the attributes as an object.').superRefine(
   (values, context) => {
-    for (const key of Object.keys(values))
-      if (!attributeKey.test(key)) context.addIssue({ code: 'custom', path: [key], message: badKey })
+    const refuse = (key: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [key], message })
+    for (const key of Object.keys(values)) {
+      if (!attributeKey.test(key)) refuse(key, attributeKeySentence)
+      else if (isReservedKey(key)) refuse(key, reservedKeySentence)
+    }
     if (Buffer.byteLength(JSON.stringify(values)) > 16_384)
       context.addIssue({ code: 'custom', message: 'Attributes can have at most 16 KiB.' })
   },

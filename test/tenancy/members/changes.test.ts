@@ -254,6 +254,7 @@ t.test('invalid values are refused by field', async (t) => {
     [{ department_id: randomUUID() }, 'department_id'],
     [{ attributes: [] }, 'attributes'],
     [{ attributes: { constructor: 1 } }, 'attributes.constructor'],
+    [{ attributes: { hasOwnProperty: 1 } }, 'attributes.hasOwnProperty'],
     [{ attributes: { 'Not a key': 1 } }, 'attributes.Not a key'],
     [{ attributes: { unheard_of: 1 } }, 'attributes.unheard_of'],
     [{ attributes: { long: 'x'.repeat(17_000) } }, 'attributes'],

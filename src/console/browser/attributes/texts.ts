@@ -36,7 +36,7 @@ export const texts = {
     title: 'Define an attribute',
     about: 'The type cannot be changed later. For another type, define a new key.',
     key: 'Key',
-    keyHint: 'Letters a to z, digits and _; policies name it as subject.key.',
+    keyHint: 'Letters, digits and _; policies name it as subject.key.',
     name: 'Display name',
     category: 'It describes',
     type: 'Type',
