@@ -3,6 +3,7 @@ import t from 'tap'
 import { deleteOutdated } from '../../workers/retention.ts'
 import { proveAddress } from '../helpers/prove-address.ts'
 import { startService } from '../helpers/service.ts'
+import { enrol, longProven } from '../identity/otp/authenticator.ts'
 import { expect } from '../tenancy/staff.ts'
 import { callCli, settingsFor } from './run-cli.ts'
 
@@ -73,6 +74,42 @@ t.test('an operator gives a person a new password, once, and their sessions end'
     code: 1,
     said: /no person/,
   })
+})
+
+t.test(
+  'the new password of an operator ends what a reset by mail ends: keys and young factors',
+  async (t) => {
+    service.advance(Math.max(0, Date.now() - service.now())) // the command takes the time of the machine
+    const ada = await service.logIn(await longProven(service))
+    const { key } = await expect(201, ada.post('/api/v1/users/me/keys/', { name: 'From before' }))
+    await enrol(service, ada)
+    const { password } = (await call('admin:password', '--id', ada.id, '--yes', '--json')).json()
+    const again = await service.logIn({ email: ada.email, password })
+    t.equal(again.tenantId, ada.tenantId)
+    t.match((await again.get('/api/v1/users/me/')).body, { email_verified: true, mfa_enabled: false })
+    t.match(await service.call('GET', '/api/v1/users/me/', { token: key }), { status: 401 })
+  },
+)
+
+t.test(
+  'an operator who sets the password of an unverified account gives it to its address alone',
+  async (t) => {
+    const squatter = await service.signUp()
+    await enrol(service, squatter)
+    const { password } = (await call('admin:password', '--email', squatter.email, '--yes', '--json')).json()
+    const mail = await service.mailTo(squatter.email, 'starts anew')
+    t.match(mail.text, /by the operator of this service, who set a new password\..* were removed\./s)
+    const owner = await service.logIn({ email: squatter.email, password })
+    t.not(owner.tenantId, squatter.tenantId, 'a fresh tenant')
+    t.match((await owner.get('/api/v1/users/me/')).body, { email_verified: true, mfa_enabled: false })
+    t.match(await squatter.get('/api/v1/users/me/'), { status: 401 })
+  },
+)
+
+t.test('a deactivated person gets no new password', async (t) => {
+  const ada = await service.signUp()
+  await call('users:deactivate', '--id', ada.id)
+  t.match(await call('admin:password', '--id', ada.id, '--yes'), { code: 1, said: /users:activate/ })
 })
 
 t.test('a decision is shown with its reasons, by the id in the refusal', async (t) => {

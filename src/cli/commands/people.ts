@@ -2,6 +2,7 @@ import { randomPassword } from '../../development/seed.ts'
 import { setPassword } from '../../identity/admins/set-password.ts'
 import { type DescribedPerson, describePerson } from '../../identity/users/describe-person.ts'
 import { listPeopleNamed, type UserRow } from '../../identity/users/store.ts'
+import { openTenantSetUp } from '../../installation/manifests/set-up-tenant.ts'
 import { createPasswordHasher } from '../../platform/crypto/passwords.ts'
 import { asSystem, asWorker } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
@@ -136,19 +137,21 @@ export const mailsList = defineCommand({
 
 export const adminPassword = defineCommand({
   name: 'admin:password',
-  about: 'Give a person a new password, printed once: their sessions end, and a mail informs them',
+  about:
+    'Give a person a new password, printed once, as a reset by mail does: sessions and API keys end, and a mail informs them',
   options: { ...who, yes: flag('Do not ask') },
   example: `${example} --yes`,
   failure: `${failure}, or they belong to no tenant`,
-  roles: ['system'],
+  roles: ['api', 'system'],
   async run({ config, options }) {
     const person = personOf(options)
     if (!options.yes)
       await assertConfirmed('Replace the password of this person? Did you verify who asks for it?')
     const passwords = await createPasswordHasher()
     const password = randomPassword(18)
-    const user = await withPools(config, ['system'], (db, complete) => {
-      const deps = { db, clock: Date.now, sealer: sealerOf(complete), passwords }
+    const user = await withPools(config, ['api', 'system'], (db, complete) => {
+      const sealer = sealerOf(complete)
+      const deps = { db, clock: Date.now, sealer, passwords, setUpTenant: openTenantSetUp() }
       return setPassword(deps, requestInfoOf('admin:password'), { person, password })
     }).catch((error) => {
       throw error instanceof ApiError ? new Refused(error.code, error.message) : error

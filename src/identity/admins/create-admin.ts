@@ -8,6 +8,7 @@ import { listTenantsNamed, type NamedTenant } from '../../tenancy/tenants/store.
 import { refuseWeakPassword } from '../auth/password-policy.ts'
 import { findUserByEmail, type UserRow } from '../users/store.ts'
 import { grantOwnership } from './grant-ownership.ts'
+import { inactive } from './refused-accounts.ts'
 import { secureAccount } from './secure-account.ts'
 
 export interface AdminRequest {
@@ -34,9 +35,6 @@ export interface Admin {
 export type AdminDeps = Pick<Deps, 'clock' | 'config' | 'passwords' | 'sealer' | 'setUpTenant'> & {
   db: Pick<Deps['db'], 'api' | 'system'>
 }
-
-const inactive = () =>
-  new ApiError(409, 'inactive', 'This person is deactivated. First: npm run cli -- users:activate')
 
 /** Events and audit rows need a tenant. */
 const noTenant = () =>

@@ -1,15 +1,12 @@
-import type { Deps } from '../../deps.ts'
-import { appendAudit } from '../../platform/audit/append-audit.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { listMembershipsOf } from '../../tenancy/members/store.ts'
-import { finishPasswordChange } from '../auth/finish-password-change.ts'
-import { accountKey } from '../rate-limits/limits.ts'
-import { clearAttempts } from '../rate-limits/store.ts'
-import { findCredentials, findPersonBy, replacePassword } from '../users/store.ts'
-
-type PasswordDeps = Pick<Deps, 'clock' | 'sealer' | 'passwords'> & { db: Pick<Deps['db'], 'system'> }
+import { createFreshTenant } from '../auth/create-own-tenant.ts'
+import { resetPassword } from '../auth/reset-password.ts'
+import { findPersonBy } from '../users/store.ts'
+import type { AdminDeps } from './create-admin.ts'
+import { changed, inactive } from './refused-accounts.ts'
 
 const noTenant = () =>
   new ApiError(
@@ -17,36 +14,32 @@ const noTenant = () =>
     'no_active_membership',
     'This person belongs to no tenant, which the events of a password need. Let them reset it: that mail makes a tenant.',
   )
-const changed = () =>
-  new ApiError(409, 'changed', 'This account changed just now. Look at it, and run the command again.')
 
 /**
- * Replaces the password of a person for an operator; null if there is none with that address or id. Their sessions end, the
- * lock of their account is lifted, and they get a mail. Factors stay: users:reset-factors removes them. 409
- * `no_active_membership`, `changed`.
+ * Replaces the password of a person for an operator who vouches for them, as a mailed link does ({@link resetPassword}); null
+ * if there is none with that address or id. If the address was not verified yet, the person gets a fresh tenant. Factors that
+ * count stay: users:reset-factors removes them. 409 `no_active_membership`, `inactive`, `changed`.
  */
 export async function setPassword(
-  deps: PasswordDeps,
+  deps: Omit<AdminDeps, 'config'>,
   requestInfo: RequestInfo,
   { person, password }: { person: { email: string } | { id: string }; password: string },
 ): Promise<{ id: string; email: string } | null> {
   const passwordHash = await deps.passwords.hash(password)
   const at = deps.clock()
-  return asSystem(deps.db, 'an operator sets the password of a person', async (tx) => {
+  const reset = await asSystem(deps.db, 'an operator sets the password of a person', async (tx) => {
     const user = await findPersonBy(tx, person)
-    const held = user && (await findCredentials(tx, user.email))
-    if (!user || !held) return null
-    const { id: userId, email, first_name: firstName } = user
-    const [home] = await listMembershipsOf(tx, userId)
+    if (!user) return null
+    if (!user.is_active) throw inactive()
+    const [home] = await listMembershipsOf(tx, user.id)
     if (!home) throw noTenant()
-    const swap = { id: userId, from: held.password_hash, to: passwordHash, setAt: at }
-    if (!(await replacePassword(tx, swap))) throw changed()
-    await clearAttempts(tx, accountKey(email))
-    const tenantId = home.tenant_id
-    const target = { type: 'user', id: userId }
-    await appendAudit(tx, { tenantId, actor: null, requestInfo, action: 'password:reset', target, at })
-    const whole = { userId, firstName, tenantId, kept: null, bySystem: true, requestInfo, at }
-    await finishPasswordChange(deps, tx, whole)
-    return { id: userId, email }
+    const { id, email, first_name: firstName, last_name: lastName } = user
+    const named = { id, email, firstName, lastName }
+    const whole = { person: named, passwordHash, tenantId: home.tenant_id, bySystem: true, requestInfo, at }
+    const proof = await resetPassword(deps, tx, whole)
+    if (!proof) throw changed()
+    return { ...proof, named }
   })
+  if (reset?.isFirst) await createFreshTenant(deps, reset.named, requestInfo, at)
+  return reset && { id: reset.named.id, email: reset.named.email }
 }

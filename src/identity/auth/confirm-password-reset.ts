@@ -1,27 +1,18 @@
 import type { Deps } from '../../deps.ts'
-import { appendAudit } from '../../platform/audit/append-audit.ts'
 import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { deadLink, findLink, type PresentedLink, spendLink } from '../../platform/links/one-time-link.ts'
 import { findPerson, listMembershipsOf } from '../../tenancy/members/store.ts'
-import { removeYoungFactors } from '../otp/young-factors.ts'
-import { accountKey } from '../rate-limits/limits.ts'
-import { clearAttempts } from '../rate-limits/store.ts'
-import { holdBackMailedCodes } from '../users/address-store.ts'
-import { proveByMailbox, withoutPlace } from '../users/prove-by-mailbox.ts'
 import { tenantWords } from './context-words.ts'
 import { createFreshTenant } from './create-own-tenant.ts'
-import { finishPasswordChange } from './finish-password-change.ts'
 import { logOfReader } from './mail-account-link.ts'
 import { refuseWeakPassword } from './password-policy.ts'
-
-const dayMs = 86_400_000
+import { resetPassword } from './reset-password.ts'
 
 /**
- * Sets a new password with a mailed token, once: ends all sessions, revokes API keys, removes young factors, which a thief
- * of the password could have enrolled, proves the address and lifts its lock. It does
+ * Sets a new password with a mailed token, once ({@link resetPassword}). It does
  * not log the person in, because a second factor stays due, and a code to the same mailbox is not enough. If the address
- * was not proven yet, the account starts anew ({@link proveByMailbox}), with a fresh tenant. 400 `token_expired` for a token
+ * was not proven yet, the person gets a fresh tenant. 400 `token_expired` for a token
  * that is only too old, else `token_invalid`; 400 on `password` for a weak password, which leaves the token usable.
  */
 export async function confirmPasswordReset(
@@ -57,34 +48,14 @@ async function useLink(
   from: RequestInfo,
 ): Promise<{ isFirst: boolean }> {
   const { at } = link
-  const { id: userId, email, firstName } = person
   await spendLink(tx, link)
-  const { tenantId, requestInfo } = await logOfReader(tx, link, from)
-  const proof = await proveByMailbox(tx, { ...person, keepsPassword: false, tenantId, requestInfo, at })
+  const { passwordHash, ...named } = person
+  const proof = await resetPassword(deps, tx, {
+    person: named,
+    passwordHash,
+    ...(await logOfReader(tx, link, from)),
+    at,
+  })
   if (!proof) throw deadLink()
-  const { isFirst } = proof
-  await clearAttempts(tx, accountKey(email))
-  if (!isFirst) {
-    await removeYoungFactors(tx, userId, { tenantId, actorId: userId, requestId: requestInfo.requestId, at })
-    await holdBackMailedCodes(tx, { id: userId, until: at + dayMs, at })
-  }
-  await appendAudit(tx, {
-    tenantId,
-    actor: { id: userId, email },
-    requestInfo: isFirst ? withoutPlace(requestInfo) : requestInfo,
-    action: 'password:reset',
-    target: { type: 'user', id: userId },
-    at,
-  })
-  await finishPasswordChange(deps, tx, {
-    userId,
-    firstName,
-    tenantId,
-    kept: null,
-    revokeKeys: true,
-    ...(isFirst && { firstProof: { hasPassword: true } }),
-    requestInfo,
-    at,
-  })
   return proof
 }

@@ -14,7 +14,7 @@ export interface Person {
   lastName: string
 }
 
-type CreateDeps = Pick<Deps, 'db' | 'clock' | 'setUpTenant'>
+type CreateDeps = Pick<Deps, 'clock' | 'setUpTenant'> & { db: Pick<Deps['db'], 'api' | 'system'> }
 
 const dayMs = 86_400_000
 

@@ -66,7 +66,8 @@ export async function finishPasswordChange(
   const notice = { tenantId, requestId, at }
   if (firstProof) {
     // The name is from before: another person can have given it.
-    const variables = { firstName: '', ...firstProof, ...(await namesOfTenants(tx, userId)) }
+    const byOperator = bySystem === true
+    const variables = { firstName: '', byOperator, ...firstProof, ...(await namesOfTenants(tx, userId)) }
     await notifyPerson(tx, deps.sealer, userId, { ...notice, template: 'account_cleared', variables })
   } else
     await notifyPerson(tx, deps.sealer, userId, {

@@ -6,18 +6,25 @@ import { hello, notice, template } from './template.ts'
 /** Mails about the address of an account: its first proof, its change, and the end of a change. */
 export const addressTemplates = {
   account_cleared: notice(
-    { firstName: name, hasPassword: z.boolean(), tenants: z.array(name), others: z.int() },
-    ({ firstName, hasPassword, tenants, others }) =>
+    // `byOperator` is missing in mails that the release before queued.
+    {
+      firstName: name,
+      hasPassword: z.boolean(),
+      byOperator: z.boolean().optional(),
+      tenants: z.array(name),
+      others: z.int(),
+    },
+    ({ firstName, hasPassword, byOperator, tenants, others }) =>
       letter('Your account starts anew', [
         hello(firstName),
-        `This address was confirmed for the first time, by a link to ${hasPassword ? 'reset the password' : 'log in'}. Someone else could have used the account before, so its ${hasPassword ? '' : 'password, '}second factors, API keys and sessions were removed, and it has a new organisation of its own.`,
+        `This address was confirmed for the first time, by ${byOperator ? 'the operator of this service, who set a new password' : `a link to ${hasPassword ? 'reset the password' : 'log in'}`}. Someone else could have used the account before, so its ${hasPassword ? '' : 'password, '}second factors, API keys and sessions were removed${byOperator ? '' : ', and it has a new organisation of its own'}.`,
         ...(tenants.length > 0
           ? [
               `Since before, the account is also a member of ${tenants.map((tenant) => `“${tenant}”`).join(', ')}${others > 0 ? ` and ${others} more` : ''}. A login opens these only if you choose them. Leave those that you do not know.`,
             ]
           : []),
         hasPassword
-          ? 'If you did not choose a new password, reset it at once.'
+          ? `If you did not ${byOperator ? 'ask for' : 'choose'} a new password, reset it at once.`
           : 'To log in with a password, reset it.',
       ]),
   ),

@@ -1,0 +1,65 @@
+import type { Deps } from '../../deps.ts'
+import { appendAudit } from '../../platform/audit/append-audit.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
+import { removeYoungFactors } from '../otp/young-factors.ts'
+import { accountKey } from '../rate-limits/limits.ts'
+import { clearAttempts } from '../rate-limits/store.ts'
+import { holdBackMailedCodes } from '../users/address-store.ts'
+import { proveByMailbox, withoutPlace } from '../users/prove-by-mailbox.ts'
+import { finishPasswordChange } from './finish-password-change.ts'
+
+const dayMs = 86_400_000
+
+interface PasswordReset {
+  person: { id: string; email: string; firstName: string }
+  passwordHash: string
+  /** The tenant that gets the events, the audit row and the mail. */
+  tenantId: string
+  /** An operator vouches for the person, in place of a link that was mailed to them. */
+  bySystem?: boolean
+  requestInfo: RequestInfo
+  at: number
+}
+
+/**
+ * Gives a person who cannot log in a new password, in place of everything that a thief of the old one could have: sessions,
+ * links and API keys end, and young factors go. Proves the address; if it was not proven yet, the account starts anew
+ * ({@link proveByMailbox}). Lifts the lock of the account and mails the person. Returns whether it was the first proof; null if
+ * the person has another address by now or is inactive. As the system role.
+ */
+export async function resetPassword(
+  deps: Pick<Deps, 'sealer'>,
+  tx: Tx,
+  { person, passwordHash, tenantId, bySystem = false, requestInfo, at }: PasswordReset,
+): Promise<{ isFirst: boolean } | null> {
+  const { id: userId, email, firstName } = person
+  const common = { tenantId, bySystem, requestInfo, at }
+  const proof = await proveByMailbox(tx, { ...common, id: userId, email, passwordHash, keepsPassword: false })
+  if (!proof) return null
+  const { isFirst } = proof
+  await clearAttempts(tx, accountKey(email))
+  if (!isFirst) {
+    const { requestId } = requestInfo
+    await removeYoungFactors(tx, userId, { tenantId, actorId: bySystem ? null : userId, requestId, at })
+  }
+  // The reader of the mailbox would read these codes, too.
+  if (!isFirst && !bySystem) await holdBackMailedCodes(tx, { id: userId, until: at + dayMs, at })
+  await appendAudit(tx, {
+    tenantId,
+    actor: bySystem ? null : { id: userId, email },
+    requestInfo: isFirst && !bySystem ? withoutPlace(requestInfo) : requestInfo,
+    action: 'password:reset',
+    target: { type: 'user', id: userId },
+    at,
+  })
+  await finishPasswordChange(deps, tx, {
+    ...common,
+    userId,
+    firstName,
+    kept: null,
+    revokeKeys: true,
+    ...(isFirst && { firstProof: { hasPassword: true } }),
+  })
+  return proof
+}
