@@ -357,6 +357,8 @@ t.test('an invalid question is 400', async (t) => {
     { ...good, context: 'x' },
     { ...good, context: { blob: 'x'.repeat(40_000) } },
     { ...good, subject: user('a\u0000b') },
+    { ...good, action: { name: 'a\u0000b' } },
+    { ...good, resource: { type: 'a\u0000b', id: '1' } },
     '{"subject": {"type": "user", "id": "\\ud800"}, "action": {"name": "read"}, "resource": {"type": "r", "id": "1"}}',
     '[]',
     '{"subject"',

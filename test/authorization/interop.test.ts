@@ -4,7 +4,7 @@ import type { Client } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 
 // The interoperability scenarios of AuthZEN 1.0. Their people are members (Todo), or subjects of the application's own
-// types, because type `user` means a member here. Keys of attributes are in lower case: `ownerID` is `owner_id`.
+// types, because type `user` means a member here.
 
 const service = await sharedService(t)
 
@@ -33,7 +33,7 @@ const makers = (owner: Client) => ({
 
 t.test('Todo 1.1: five members, in one batch', async (t) => {
   const owner = await service.signUp()
-  const { policy } = makers(owner)
+  const { policy, attribute } = makers(owner)
   const tenant = `/api/v1/tenants/${owner.tenantId}/`
   const roles = {
     viewer: ['todo:can_read_todos'],
@@ -43,7 +43,8 @@ t.test('Todo 1.1: five members, in one batch', async (t) => {
   }
   for (const [name, permissions] of Object.entries(roles))
     await must(owner.post(`${tenant}roles/`, { name, permissions }))
-  const own = { attribute: 'resource.owner_id', operator: 'eq', value_from: 'subject.id' }
+  await attribute('resource', 'ownerID')
+  const own = { attribute: 'resource.ownerID', operator: 'eq', value_from: 'subject.id' }
   const change = ['todo:can_update_todo', 'todo:can_delete_todo']
   await policy('Editors change their own', change, { subjects: { roles: ['editor'] }, conditions: own })
   const person = async (...names: string[]) => {
@@ -62,10 +63,10 @@ t.test('Todo 1.1: five members, in one batch', async (t) => {
       action: { name },
       resource,
     })
-    const todo = (owner_id?: string) => ({
+    const todo = (ownerID?: string) => ({
       type: 'todo',
       id: '7240d0db-8ff0-41ec-98b2-34a096273b9f',
-      ...(owner_id && { properties: { owner_id } }),
+      ...(ownerID && { properties: { ownerID } }),
     })
     return [
       // The scenario's `can_read_user`: people are objects of the service.

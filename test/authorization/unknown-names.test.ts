@@ -39,6 +39,7 @@ t.test('a name that can be no action is denied, also for an owner, and named as 
     ['fly', 'member'],
     ['member:fly', 'invoice'],
     ['toString', 'member'],
+    ['İstanbul <b>', 'invoice'],
     ['read', 'constructor '],
   ] as const)
     for (const by of [owner, member]) {
