@@ -1,6 +1,7 @@
 // own process: it explains what the whole process sends, and a shared service has workers of its own
 import t from 'tap'
 import { crowd } from '../helpers/crowd.ts'
+import { withClient } from '../helpers/query.ts'
 import { startService } from '../helpers/service.ts'
 import { fillTenant } from './full-tenant.ts'
 import { type Execution, execute, sentBy } from './sent-statements.ts'
@@ -41,6 +42,7 @@ const samples: Record<string, string> = {
   department_id: department,
   email: 'guest50@example.com',
   event_type: 'tenant.member_added',
+  external_id: 'emp-50',
   is_active: 'true',
   is_system: 'false',
   manager_id: someone,
@@ -121,3 +123,33 @@ t.test('every list, filter and search of a large tenant reads a page and sorts n
   for (const { asked, ms, read, text } of slowest.slice(0, 12))
     t.comment(`${ms.toFixed(1)} ms, ${read} rows: ${asked}: ${text.slice(0, 160)}`)
 })
+
+t.test(
+  'a person is found by each of their names in a large tenant, as a subject and as a resource',
+  async (t) => {
+    const { email } = await withClient(service.databases.superuser, async (client) => {
+      const { rows } = await client.query('select email from users where id = $1', [someone])
+      await client.query('update users set email_verified_at = date_joined where id = any($1)', [people])
+      await client.query("update memberships set external_id = 'emp-' || user_id where user_id = any($1)", [
+        people,
+      ])
+      await client.query('analyze users, memberships')
+      return rows[0]
+    })
+    for (const name of [someone, email, `emp-${someone}`])
+      for (const resource of ['note', 'user']) {
+        const question = {
+          subject: { type: 'user', id: name },
+          action: { name: resource === 'user' ? 'user:read' : 'note:read' },
+          resource: { type: resource, id: name },
+        }
+        const sent = await sentBy(async () => {
+          const { body } = await ada.post('/access/v1/evaluation', question)
+          t.equal(body.context?.reasons[0].code, resource === 'user' ? 'role_grant' : 'policy_deny', name)
+        })
+        for (const flush of sent)
+          for (const { faults, read, text } of await execute(service.databases, flush))
+            if (faults.length > 0 || read > 100) t.fail(`${name} reads ${read} rows, ${faults}: ${text}`)
+      }
+  },
+)

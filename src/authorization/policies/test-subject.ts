@@ -17,7 +17,7 @@ interface AskedSubject {
 }
 
 /**
- * The subject of a test: the caller, a member by id or address as the caller could read them, or a fictitious member with
+ * The subject of a test: the caller, a member by a name of theirs as the caller could read them, or a fictitious member with
  * the given roles.
  */
 export async function subjectOf(
