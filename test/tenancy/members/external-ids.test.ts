@@ -112,3 +112,26 @@ t.test('an invitation carries an external_id to the membership', async (t) => {
   const refused = { status: 400, body: { code: 'invitation_invalid' } }
   t.match(await accept(late), refused, 'another member has the name by now')
 })
+
+t.test(
+  'of simultaneous acceptances with the same external_id one succeeds, and the others join later',
+  async (t) => {
+    const { owner, path } = await foundFirm(service)
+    const guests = await Promise.all(Array.from({ length: 3 }, () => service.signUp()))
+    for (const { email } of guests)
+      await expect(201, owner.post(`${path}/invitations/`, { email, external_id: 'desk-1' }))
+    const tokens = await Promise.all(
+      guests.map(async ({ email }) => tokenIn(await service.mailTo(email, 'invited'))),
+    )
+    const accept = (guest: Client, index: number) =>
+      guest.post('/api/v1/invitations/accept/', { token: tokens[index] })
+    const answers = await Promise.all(guests.map(accept))
+    t.same(answers.map(({ status }) => status).sort(), [200, 400, 400])
+    for (const { status, body } of answers) if (status === 400) t.equal(body.code, 'invitation_invalid')
+    t.equal((await expect(200, owner.get(`${path}/members/`))).count, 2, 'the refused are no members')
+    const refused = answers.findIndex(({ status }) => status === 400)
+    const { results } = await expect(200, owner.get(`${path}/members/?external_id=desk-1`))
+    await expect(200, owner.patch(`${path}/members/${results[0].id}/`, { external_id: null }))
+    t.equal((await accept(guests[refused]!, refused)).status, 200, 'the invitation was not used up')
+  },
+)
