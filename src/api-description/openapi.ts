@@ -24,8 +24,8 @@ names; \`POST /api/v1/auth/switch-tenant/\` gives a token for another tenant.
 - Errors are \`application/problem+json\` (RFC 9457): \`code\` is for programs, \`detail\` for people.
 - A parameter that a GET does not have is 400 \`unknown_parameter\`; those that begin with \`_\` or \`utm_\` are ignored.
 - A header that nearly equals \`Idempotency-Key\`, \`Approval-Request\` or \`If-Match\`, where the route reads it, is 400 \`unknown_header\`.
-- A member of a body that misspells a field is 400 \`unknown_field\`; other unknown members, and what answers show, are ignored.
-  Policies (422) and attribute definitions (400) refuse every unknown member: \`unknown_member\`. \`meant\` is the nearest name.
+- A member of a body that the route does not have is 400 \`unknown_field\`, and 422 \`unknown_member\` in a policy; \`meant\` is the
+  nearest name. What answers show can be sent back. Below \`auth/\`, and without a token, only misspelt fields are refused.
 - \`X-Request-Id\` is echoed, or generated, and is part of every error and log line.
 - Times are RFC 3339 in UTC, ids are UUIDs.`
 

@@ -5,6 +5,7 @@ import type { Tx } from '../../platform/db/transaction.ts'
 import { ApiError, invalidField } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { Found } from '../../platform/http/etag.ts'
+import { written } from '../../platform/http/known-members.ts'
 import { deniedBecause, refusal } from '../../platform/http/refusal.ts'
 import type { ResourceOf } from '../../platform/http/route.ts'
 import { isServiceAction } from '../../policy-engine/catalogue/actions.ts'
@@ -34,7 +35,7 @@ const named = (action: string | z.output<typeof actionEntity>) =>
   typeof action === 'string' ? { name: action } : action
 
 /** A question as an application asks it for an approval. */
-export const askBody = z
+const question = z
   .object({
     action: z.union(
       [text('action', 127), actionEntity],
@@ -51,6 +52,9 @@ export const askBody = z
   })
   .superRefine((body, context) => checkBytes(body, context))
   .meta({ id: 'ApprovalQuestion' })
+
+/** It cannot say when the request expires, or what is needed: nothing of the answer can be sent. */
+export const askBody = written(question, { shownAs: z.object({}) })
 
 type AskBody = z.output<typeof askBody>
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { written } from '../../platform/http/known-members.ts'
 import { managedBy, rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import { eventTypes as knownTypes } from '../../platform/outbox/event-types.ts'
 import { nearestName } from '../../policy-engine/nearest-name.ts'
@@ -56,12 +57,16 @@ export const webhookUrl = (rules: ReceiverRules) =>
 
 /** The bodies that create and change a webhook. */
 export const webhookBodies = (rules: ReceiverRules) => ({
-  newWebhook: z.object({
-    url: webhookUrl(rules),
-    description: webhookDescription.default(''),
-    event_types: eventTypes.prefault([]),
-    is_active: isActive.default(true),
-  }),
+  newWebhook: written(
+    z.object({
+      url: webhookUrl(rules),
+      description: webhookDescription.default(''),
+      event_types: eventTypes.prefault([]),
+      is_active: isActive.default(true),
+    }),
+    // The service makes the secret and the status, so neither can be sent.
+    { shownAs: webhookSchema.omit({ status: true }) },
+  ),
   webhookChange: z.object({
     url: webhookUrl(rules).optional(),
     description: webhookDescription.optional(),

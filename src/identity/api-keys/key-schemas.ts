@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { written } from '../../platform/http/known-members.ts'
 import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import { permission, permissionForm } from '../../tenancy/roles/permissions.ts'
 import { nameOf } from '../../tenancy/service-accounts/account-schemas.ts'
@@ -56,7 +57,7 @@ const scopes = z
   .max(100, 'A key can have at most 100 scopes.')
   .transform((list) => [...new Set(list)])
 
-export const newKey = z.object({
+const newKeyBody = z.object({
   name: nameOf('key'),
   expires_in: z
     .int('Give expires_in as a whole number of seconds.')
@@ -81,9 +82,12 @@ export const newKey = z.object({
   current_password: repeatedPassword,
 })
 
+// `expires_at` cannot be sent back: a key would be valid for longer than it says.
+export const newKey = written(newKeyBody, { shownAs: keySchema.omit({ expires_at: true }) })
+
 export type NewKeyBody = z.output<typeof newKey>
 
-export const rotation = z.object({
+const rotationBody = z.object({
   overlap: z
     .int('Give overlap as a whole number of seconds.')
     .min(0, 'An overlap is 0 or more seconds.')
@@ -92,3 +96,6 @@ export const rotation = z.object({
     .meta({ description: 'Seconds for which the old key works too' }),
   current_password: repeatedPassword,
 })
+
+// Nothing of the key can be sent: the new one has the scopes and the lifetime of the old one.
+export const rotation = written(rotationBody, { shownAs: z.object({}) })

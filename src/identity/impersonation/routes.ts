@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
+import { written } from '../../platform/http/known-members.ts'
 import { changeRoute, type Route } from '../../platform/http/route.ts'
 import { memberResource } from '../../tenancy/members/member-schemas.ts'
 import { findMember } from '../../tenancy/members/store.ts'
@@ -23,7 +24,8 @@ export const impersonationRoutes = (deps: Deps): Route[] => [
     summary: 'Act as a member for 15 minutes',
     description:
       'For support. The member is mailed the reason, and each audit row and event names both. The token permits nothing that you lack, and no changes of account, factors, sessions or keys. It ends with your session. Needs a second factor in the last 10 minutes.',
-    body: z.object({ reason }),
+    // `expires_in` cannot be chosen.
+    body: written(z.object({ reason }), { shownAs: z.object({}) }),
     status: 200,
     answer: z
       .object({ access: z.string(), expires_in: z.int().meta({ description: 'Seconds' }) })

@@ -6,7 +6,7 @@ interface Written {
   refuses?: 'policy_invalid' | 'validation_error'
   /** For a schema of any value, which is validated later: the form that its author has to keep. */
   as?: ZodType
-  /** How answers show it: clients can send back what they have read. */
+  /** How answers show it, if not as that of the route does: clients can send back what they have read. */
   shownAs?: ZodType
 }
 

@@ -1,4 +1,5 @@
 import { misspelt, nearestName } from '../../policy-engine/nearest-name.ts'
+import type { FieldError } from '../errors.ts'
 import type { Known, KnownObject } from './known-members.ts'
 import { pointerTo } from './locate.ts'
 
@@ -9,9 +10,11 @@ export interface UnknownMember {
   meant: string | null
   /** What the object can have. */
   members: readonly string[]
-  /** How the schema refuses every unknown member; undefined where only misspelt ones are refused. */
-  refuses: Known['refuses']
+  refuses: Refuses
 }
+
+/** The code with which every unknown member is refused; undefined where only misspelt ones are. */
+type Refuses = Known['refuses']
 
 interface Search {
   found: UnknownMember[]
@@ -19,16 +22,23 @@ interface Search {
 }
 
 const maxFound = 20
+// Of an unknown name, which can be as long as the body.
+const longestShown = 64
 // A comparison with the names of an object takes some µs. A body of many other names must not keep the process busy.
 const maxCompared = 200
 
 /**
- * The members of a body that are refused: all unknown ones where the schema says so, else those that misspell a known one.
- * What `answer`, the answer of the route, shows can be sent back, and is ignored. At most 20.
+ * The members of a body that are refused: all unknown ones where the schema or `refuses` says so, else those that misspell
+ * a known one. What `answer`, the answer of the route, shows can be sent back, and is ignored. At most 20.
  */
-export function unknownMembers(known: Known, answer: Known | null, body: unknown): UnknownMember[] {
+export function unknownMembers(
+  known: Known,
+  answer: Known | null,
+  body: unknown,
+  refuses?: 'validation_error',
+): UnknownMember[] {
   const search: Search = { found: [], compared: 0 }
-  walk(search, { known, answer, refuses: undefined, path: [] }, body)
+  walk(search, { known, answer, refuses, path: [] }, body)
   return search.found
 }
 
@@ -37,8 +47,8 @@ interface Place {
   known: Known
   /** What the answer shows there. */
   answer: Known | null
-  /** From the schema around it. */
-  refuses: Known['refuses']
+  /** From the route, or the schema around it. */
+  refuses: Refuses
   path: readonly string[]
 }
 
@@ -97,13 +107,30 @@ function misspeltMember(search: Search, name: string, members: KnownObject['memb
   return misspelt(name, members.keys())
 }
 
-/** The fault of a member that a schema refuses. */
+/** The fault of a member that a document, such as a policy, cannot have. */
 export const unknownMember = ({ path, meant, members }: UnknownMember) => ({
   pointer: pointerTo(path),
   code: 'unknown_member' as const,
-  detail: `There is no member ${named(path)} here. ${meant === null ? `Known are ${members.join(', ')}.` : `Did you mean ${meant}?`}`,
+  detail: `There is no member ${named(path)} here. ${meant === null ? listed(members) : `Did you mean ${meant}?`}`,
   meant,
 })
 
+/** The fault of a member of another body. */
+export function unknownField({ path, meant, members, refuses }: UnknownMember): FieldError {
+  const names = path.map((name) => name.slice(0, longestShown))
+  const hint = meant === null ? '' : ` Did you mean ${meant}?`
+  const all = refuses ? ` ${listed(members)}` : ''
+  return {
+    field: names.join('.'),
+    pointer: pointerTo(names),
+    code: 'unknown_field',
+    detail: `There is no field ${named(path)} here.${hint}${all}`,
+    meant,
+  }
+}
+
+const listed = (members: readonly string[]) =>
+  members.length === 0 ? 'There is none at all.' : `Known are ${members.join(', ')}.`
+
 /** The name of a member, as a sentence shows it. */
-export const named = (path: UnknownMember['path']) => JSON.stringify(String(path.at(-1)).slice(0, 64))
+const named = (path: UnknownMember['path']) => JSON.stringify(String(path.at(-1)).slice(0, longestShown))

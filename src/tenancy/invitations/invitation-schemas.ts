@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { emailAddress } from '../../platform/email-address.ts'
+import { written } from '../../platform/http/known-members.ts'
 import { bodyId, rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import { longestMessage } from '../../platform/mail/free-text.ts'
 import { roleNames, roleReference } from '../members/member-schemas.ts'
@@ -54,7 +55,7 @@ const message = z
   .string('Give the message as text.')
   .refine((text) => [...text].length <= 1000, 'A message can have at most 1000 characters.')
 
-export const newInvitation = z
+const newInvitationBody = z
   .object({
     email: emailAddress,
     roles: roleNames.optional(),
@@ -82,6 +83,11 @@ export const newInvitation = z
       },
     },
   })
+
+/** It expires when the service says, so `expires_at` cannot be sent back. */
+export const newInvitation = written(newInvitationBody, {
+  shownAs: invitationSchema.omit({ expires_at: true, status: true }),
+})
 
 export type NewInvitation = z.output<typeof newInvitation>
 

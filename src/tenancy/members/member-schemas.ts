@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { oas31 } from 'zod-openapi'
+import { written } from '../../platform/http/known-members.ts'
 import { provenFields } from '../../platform/http/route-resources.ts'
 import { anyObject, bodyId, rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import {
@@ -140,7 +141,7 @@ export const documentedFields = {
   attributes: { type: 'object', additionalProperties: true },
 } satisfies Record<string, oas31.SchemaObject>
 
-export const newMember = z
+const newMemberBody = z
   .object({ user_id: bodyId.optional(), email: z.unknown().optional(), ...fields })
   .transform(({ user_id, email, roles, role, ...rest }, context) => {
     if (user_id !== undefined)
@@ -163,6 +164,9 @@ export const newMember = z
       },
     },
   })
+
+/** A new member is active: `status` cannot be sent back. */
+export const newMember = written(newMemberBody, { shownAs: memberSchema.omit({ status: true }) })
 
 export type NewMember = z.output<typeof newMember>
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { written } from '../../platform/http/known-members.ts'
 import { bodyId, rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import { type AccountRow, shownStatus } from '../members/account-store.ts'
 import { documentedFields, memberAttributes, roleNames, roleReference } from '../members/member-schemas.ts'
@@ -77,13 +78,17 @@ const fields = {
   attributes: memberAttributes.optional(),
 }
 
+const { roles, role, department_id, attributes } = documentedFields
 const documented = {
   name: { type: 'string', minLength: 1, maxLength: 120, example: 'nightly-report' },
   description: { type: 'string', maxLength: 2000 },
-  ...documentedFields,
+  roles,
+  role,
+  department_id,
+  attributes,
 } as const
 
-export const newAccount = z
+const newAccountBody = z
   .object({ name: nameOf('service account'), description: description.default(''), ...fields })
   .transform(({ roles, role, ...rest }) => ({
     ...rest,
@@ -96,6 +101,9 @@ export const newAccount = z
       properties: { ...documented, roles: { ...documented.roles, default: ['member'] } },
     },
   })
+
+/** A new account is active: `status` cannot be sent back. */
+export const newAccount = written(newAccountBody, { shownAs: accountSchema.omit({ status: true }) })
 
 export type NewAccount = z.output<typeof newAccount>
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { written } from '../../platform/http/known-members.ts'
 import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import { isTimeZone } from '../../policy-engine/evaluate/local-time.ts'
 import { domainName } from './email-domains.ts'
@@ -23,9 +24,9 @@ const slug = z
 const subjectIdMeaning =
   'By what searches name people: `email` is the verified address. A member without it is named by id'
 
-export const newTenant = z.object({ name: tenantName, slug: slug.optional() })
+const newTenantBody = z.object({ name: tenantName, slug: slug.optional() })
 
-/** Settings are merged key by key. Unknown keys are ignored, as unknown fields are everywhere. */
+/** Settings are merged key by key. */
 export const tenantChange = z.object({
   name: tenantName.optional(),
   settings: z
@@ -77,6 +78,11 @@ export const tenantSchema = z
     my_roles: z.array(z.string()),
   })
   .meta({ id: 'Tenant' })
+
+/** Its settings begin with their defaults, and cannot be sent. */
+export const newTenant = written(newTenantBody, {
+  shownAs: tenantSchema.omit({ settings: true, status: true, is_active: true }),
+})
 
 /** The fields of a tenant that the audit log records. */
 export const auditedTenant = ({ name, slug, status, settings }: TenantRow) => ({

@@ -92,7 +92,6 @@ t.test('PUT and PATCH change single fields of a webhook, if its ETag matches', a
     description: 'Billing',
     id: randomUUID(),
     status: 'disabled',
-    secret: 'x',
   })
   t.match(put, {
     status: 200,
