@@ -12,7 +12,7 @@ export function hasFreshSecondFactor({ auth }: Caller, now: number): boolean {
 
 /** Throws 401 if MFA is on and the session has not shown a second factor in the last 10 minutes. `now` in ms. */
 export function assertFreshSecondFactor(caller: Caller, now: number): void {
-  if (caller.auth.user.mfaEnabled && !hasFreshSecondFactor(caller, now)) throw secondFactorFirst()
+  if (caller.auth.user.mfaEnabled && !hasFreshSecondFactor(caller, now)) throw secondFactorFirst(caller)
 }
 
 /**
@@ -21,15 +21,19 @@ export function assertFreshSecondFactor(caller: Caller, now: number): void {
  */
 export function assertPossibleSecondFactor(caller: Caller, now: number): void {
   const isPossible = caller.auth.session.attainableAcr === 'aal2'
-  if (isPossible && !hasFreshSecondFactor(caller, now)) throw secondFactorFirst()
+  if (isPossible && !hasFreshSecondFactor(caller, now)) throw secondFactorFirst(caller)
 }
 
-const secondFactorFirst = () =>
-  insufficientAuthentication(
-    'aal2',
-    secondFactorSeconds,
-    'Show a second factor first: POST /api/v1/auth/otp/verify/.',
-  )
+const secondFactorFirst = (caller: Caller) =>
+  insufficientAuthentication('aal2', secondFactorSeconds, `${showFactor(caller)}: ${verifyPath}.`)
+
+const verifyPath = 'POST /api/v1/auth/otp/verify/'
+
+/** Says to people who have shown a factor that it is too old, else they would look for another cause. */
+const showFactor = ({ auth: { session } }: Caller) =>
+  session.acr === 'aal2'
+    ? 'The last second factor is older than 10 minutes. Show one again'
+    : 'Show a second factor first'
 
 /** Throws 401 if the session has not shown a second factor in the last 10 minutes, even if MFA is off. `now` in ms. */
 export function assertStrongSession(caller: Caller, now: number): void {
@@ -37,7 +41,7 @@ export function assertStrongSession(caller: Caller, now: number): void {
   throw insufficientAuthentication(
     'aal2',
     secondFactorSeconds,
-    'Send your current_password along, or show a second factor first: POST /api/v1/auth/otp/verify/.',
+    `Send your current_password along, or show a second factor: ${verifyPath}.`,
   )
 }
 

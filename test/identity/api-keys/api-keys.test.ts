@@ -8,7 +8,7 @@ import { flushes } from '../../../src/platform/db/pool.ts'
 import { proveAddress } from '../../helpers/prove-address.ts'
 import { startService } from '../../helpers/service.ts'
 import { eventsOf, expect, foundFirm } from '../../tenancy/staff.ts'
-import { startBeside } from '../otp/authenticator.ts'
+import { codeAt, enrol, startBeside } from '../otp/authenticator.ts'
 import { createOwnKey, createProgram, programOf } from './holders.ts'
 
 const service = await startService(t, { env: { RATE_LIMIT_ENABLED: 'false' } })
@@ -160,6 +160,26 @@ t.test('making a key takes a fresh sign-in, and a holder has ten live ones at mo
   await expect(204, owner.delete(`${own}${second.id}/`))
   t.match(await owner.post(own, { name: 'Late', current_password: 'wrong password' }), { status: 400 })
   await expect(201, owner.post(own, { name: 'Late', current_password: owner.password }))
+})
+
+t.test('with a second factor, a key takes one of the last 10 minutes, and the answer says so', async (t) => {
+  const owner = await service.signUp()
+  const { secret } = await enrol(service, owner)
+  const make = () => owner.post(own, { name: 'Late', current_password: owner.password })
+  const refused = (detail: RegExp) => ({
+    status: 401,
+    body: { code: 'insufficient_user_authentication', acr_values: 'aal2', detail },
+  })
+  await expect(201, make())
+  service.advance(601_000)
+  t.match(
+    await make(),
+    refused(/older than 10 minutes\. Show one again: POST \/api\/v1\/auth\/otp\/verify\/\.$/),
+  )
+  const code = codeAt(secret, service.now())
+  const shown = await expect(200, owner.post('/api/v1/auth/otp/verify/', { code }))
+  t.notOk('access' in shown, 'the token that showed it counts')
+  await expect(201, make())
 })
 
 t.test('bad input is refused by the name of its field', async (t) => {
