@@ -60,8 +60,15 @@ function missing() {
   const unmet = `This is Node ${process.versions.node}, below 24.15.`
   if (!has('node'))
     return `${unmet} Use a newer one (docs/how-to/run-in-production.md, "Node"), or run: npm ci --include=dev`
-  const again = `npm run ${name}${rest.length > 0 ? ` -- ${rest.join(' ')}` : ''}`
-  return `${unmet} Run: ${has('node/bin/node') ? again : 'npm rebuild node --ignore-scripts=false'}`
+  return `${unmet} Run: ${has('node/bin/node') ? again() : 'npm rebuild node --ignore-scripts=false'}`
+}
+
+/** This command with the Node of the checkout. npm would lose options of Node, such as --env-file. */
+function again() {
+  const node = 'node_modules/.bin/node'
+  if (process.execArgv.length > 0)
+    return [node, ...process.execArgv, 'src/entry.cjs', name, ...rest].join(' ')
+  return `npm run ${name}${rest.length > 0 ? ` -- ${rest.join(' ')}` : ''}`
 }
 
 // Settings of glibc's malloc. One arena: with one per thread, glibc keeps 19 MiB of each password hash for every thread

@@ -33,13 +33,17 @@ const tour = `import { readdirSync } from 'node:fs'
   await Promise.all(hashes)
   console.log(JSON.stringify({ size: process.env.UV_THREADPOOL_SIZE, added, args: process.argv.slice(2) }))`
 
-function enter(folder: string, args: string[], options: { old?: boolean; size?: string } = {}) {
+function enter(
+  folder: string,
+  args: string[],
+  options: { old?: boolean; size?: string; node?: string[] } = {},
+) {
   const { UV_THREADPOOL_SIZE, ...env } = process.env
-  const node = [
-    ...(options.old ? ['--require', join(folder, 'old.cjs')] : []),
-    join(folder, 'src', 'entry.cjs'),
-  ]
-  const more = options.size ? { UV_THREADPOOL_SIZE: options.size } : {}
+  const node = [...(options.node ?? []), join(folder, 'src', 'entry.cjs')]
+  const more = {
+    ...(options.old && { NODE_OPTIONS: `--require ${JSON.stringify(join(folder, 'old.cjs'))}` }),
+    ...(options.size && { UV_THREADPOOL_SIZE: options.size }),
+  }
   return new Promise<{ code: number; out: string; err: string }>((done) => {
     execFile(process.execPath, [...node, ...args], { env: { ...env, ...more } }, (error, out, err) => {
       done({ code: Number(error?.code ?? 0), out, err })
@@ -47,7 +51,7 @@ function enter(folder: string, args: string[], options: { old?: boolean; size?: 
   })
 }
 
-t.test('if something is missing, the entry names one command that installs it, and exits 1', async (t) => {
+t.test('if something is missing, the entry names one command that helps, and exits 1', async (t) => {
   const folder = await checkout(t)
   const unknown = await enter(folder, ['fly'])
   t.match(unknown, {
@@ -74,6 +78,18 @@ t.test('if something is missing, the entry names one command that installs it, a
   const direct = await enter(folder, ['tour', '--phone', 'x'], { old: true })
   t.match(direct, { code: 1, err: /Run: npm run tour -- --phone x\n$/ })
   t.match(await enter(folder, ['tour'], { old: true }), { code: 1, err: /Run: npm run tour\n$/ })
+  const settings = join(folder, 'my.env')
+  await writeFile(settings, '')
+  const { err: withOptions } = await enter(folder, ['tour', '--phone', 'x'], {
+    old: true,
+    node: [`--env-file=${settings}`],
+  })
+  t.ok(
+    withOptions.endsWith(
+      ` Run: node_modules/.bin/node --env-file=${settings} src/entry.cjs tour --phone x\n`,
+    ),
+    withOptions,
+  )
 })
 
 t.test('the oldest supported Node is 24.15', async (t) => {

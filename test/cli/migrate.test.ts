@@ -91,6 +91,14 @@ t.test('distribute refuses a Postgres without Citus', async (t) => {
   t.same(['12.1-1', '13.0-1', '13.2-1', '14.0-1'].map(isRecent), [false, true, true, true])
 })
 
+t.test('where a role does not exist yet, --check says that a new database has to be migrated', async (t) => {
+  const stranger = Object.assign(new URL(empty.api), { username: 'bailiwick_missing' }).href
+  t.match(await callCli(['migrate', '--check'], { env: { ...env, DATABASE_API_URL: stranger } }), {
+    code: 1,
+    said: /^DATABASE_API_URL: .* refuses this login .*If this database is new, .* Run: npm run cli -- migrate\n$/,
+  })
+})
+
 t.test('in development without settings it says that npm start migrates', async (t) => {
   for (const args of [['migrate'], ['migrate', '--check']])
     t.match(await callCli(args, { env: {} }), {

@@ -49,6 +49,10 @@ t.test('a person is shown with tenants, factors, sessions and the state of their
   const listed = (await call('mails:list', '--to', ada.email.toUpperCase(), '--json')).json()
   t.same(listed.mails, shown.mails, 'in any letter case')
   t.same((await call('mails:list', '--to', 'missing@example.com', '--json')).json(), { mails: [] })
+  t.match(await call('mails:list', '--to', 'missing@example.com'), {
+    code: 0,
+    out: 'There is no record of a mail to this address.\n',
+  })
 })
 
 t.test('with the erasure of a person their mails are no longer found by the address', async (t) => {

@@ -13,7 +13,11 @@ export const decisionsShow = defineCommand({
   about:
     'Show a decision of the log with its reasons: who, what, when, and why; not the values that policies read',
   options: {
-    tenant: required('<id>', 'The id of the tenant', id),
+    tenant: required(
+      '<id>',
+      'The id of the tenant: `tenant_id` in the token of the caller, or see tenants:list',
+      id,
+    ),
     id: required('<id>', 'The id of the decision: `decision_id` of a refusal', id),
   },
   example: '--tenant 019aa6f1-0b7e-7d51-8a10-3f2e1d0c9b8a --id 019aa6f1-0b7e-7d51-8a10-3f2e1d0c9b8b',

@@ -131,7 +131,11 @@ export const mailsList = defineCommand({
     withPools(config, ['worker'], async (db, complete) => {
       const hashes = sealerOf(complete).macs('mail-recipient', to)
       const mails = (await asWorker(db, (tx) => listMailsTo(tx, hashes, limit))).map(toJsonMail)
-      return { data: { mails }, text: inColumns(mailHeadings, mails.map(Object.values)) }
+      const text = inColumns(mailHeadings, mails.map(Object.values))
+      return {
+        data: { mails },
+        text: mails.length > 0 ? text : 'There is no record of a mail to this address.',
+      }
     }),
 })
 

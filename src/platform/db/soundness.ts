@@ -17,12 +17,17 @@ export async function assertAnswers(addresses: Record<string, string | undefined
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
     client.on('error', () => undefined) // connect() rejects with the same error
     await client.connect().catch((error) => {
-      throw new UnsoundDatabase(`${setting}: ${refusalOf(error, url)}`)
+      const hint = /^28/.test(sqlState(error)) && setting !== 'DATABASE_URL' ? `. ${rolesMissing}` : ''
+      throw new UnsoundDatabase(`${setting}: ${refusalOf(error, url)}${hint}`)
     })
     await client.end()
   })
   for (const login of await Promise.allSettled(logins)) if (login.status === 'rejected') throw login.reason
 }
+
+/** Postgres answers the same to a role that does not exist and to a wrong password. */
+const rolesMissing =
+  'If this database is new, its roles and migrations are missing. Run: npm run cli -- migrate'
 
 /** A refusal by Postgres has a SQLSTATE of five characters. Any other error means that no Postgres answered. */
 function refusalOf(error: unknown, url: string): string {
