@@ -1,5 +1,7 @@
+import { execFile, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { decodeJwt } from 'jose'
 import t from 'tap'
 import { startService } from '../helpers/service.ts'
@@ -60,4 +62,39 @@ t.test('an application can verify, refresh, switch tenants and ask as the page d
   await session.switchTenant(id)
   const me = (await (await session.call('/api/v1/users/me/')).json()) as { current_tenant: { id: string } }
   t.equal(me.current_tenant.id, id)
+})
+
+const noPyJwt =
+  spawnSync('python3', ['-c', 'import jwt, cryptography']).status === 0 ? false : 'no python3 with PyJWT here'
+
+t.test('the Python of the page takes access tokens alone', { skip: noPyJwt }, async (t) => {
+  const [, program = ''] = /^```python\n(.*?)^```$/ms.exec(page) ?? []
+  const service = await startService(t)
+  service.advance(Date.now() - service.now()) // PyJWT uses the clock of the machine
+  const person = await service.register()
+  const login = async () => (await service.call('POST', '/api/v1/auth/login/', { body: person })).body
+  const { access, refresh } = await login()
+  const { iss } = decodeJwt<{ iss: string }>(access)
+  const verdicts = async (tokens: string[], env = {}) => {
+    const ask = `${program}
+import sys
+for token in sys.argv[1:]:
+    try:
+        print(verify_access_token(token)["sub"])
+    except jwt.PyJWTError:
+        print("refused")
+`
+    const settings = { ...process.env, BAILIWICK_URL: service.url, BAILIWICK_ISSUER: iss, ...env }
+    const { stdout } = await promisify(execFile)('python3', ['-c', ask, ...tokens], { env: settings })
+    return stdout.trim().split('\n')
+  }
+  const [header, claims, signature] = access.split('.')
+  const otherType = Buffer.from('{"alg":"none","typ":"at+jwt"}').toString('base64url')
+  const forged = [`${otherType}.${claims}.`, `${header}.${claims}.${signature.slice(0, -4)}AAAA`, 'bwk_1', '']
+  t.strictSame(await verdicts([access, refresh, ...forged]), [
+    decodeJwt(access).sub,
+    ...Array(5).fill('refused'),
+  ])
+  t.strictSame(await verdicts([refresh], { BAILIWICK_AUDIENCE: iss }), ['refused'], 'by its type alone')
+  t.strictSame(await verdicts([access], { BAILIWICK_ISSUER: 'https://other.example' }), ['refused'])
 })
