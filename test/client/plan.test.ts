@@ -104,6 +104,58 @@ t.test('a column of uuids is compared as one, and only with what can be an id', 
     )
 })
 
+t.test(
+  'groups, lists and texts are compared as the reference says, in SQL and by the predicate',
+  async (t) => {
+    const attributes = {
+      'resource.name': 'string',
+      'resource.title': 'string',
+      'resource.list': 'array',
+    } as const
+    const rows = [
+      { n: 1, name: 'a', title: 'a', list: [] },
+      { n: 2, name: 'A', title: 'a', list: ['1'] },
+      { n: 3, name: null, title: 'a', list: [1, 'a', true] },
+      { n: 4, name: 'b', title: 'b', list: [null] },
+    ]
+    const from = `jsonb_to_recordset('${JSON.stringify(rows)}') as rows (n int, name text, title text, list jsonb)`
+    const columns = { ...names.columns, 'resource.list': 'list' }
+    const named = leaf('resource.name', 'eq', 'a')
+    const list = (operator: string, value?: unknown) => leaf('resource.list', operator, value)
+    for (const [filter, expected] of [
+      [{ all: [] }, [1, 2, 3, 4]],
+      [{ any: [] }, []],
+      [{ none: [] }, [1, 2, 3, 4]],
+      [named, [1]],
+      [leaf('resource.name', 'ne', 'a'), [2, 4]],
+      [{ none: [named] }, [2, 4]],
+      [{ none: [{ none: [named] }] }, [1]],
+      [{ any: [named, leaf('resource.title', 'eq', 'a')] }, [1, 2, 3]],
+      [{ none: [{ all: [named, leaf('resource.title', 'eq', 'b')] }] }, [1, 2, 3, 4]],
+      [{ none: [{ all: [named, leaf('resource.title', 'eq', 'a')] }] }, [2, 4]],
+      [leaf('resource.name', 'not_exists'), [3]],
+      [{ attribute: 'resource.name', operator: 'eq', value_from: 'resource.title' }, [1, 4]],
+      [leaf('resource.name', 'in', []), []],
+      [leaf('resource.name', 'not_in', []), [1, 2, 4]],
+      [list('exists'), [1, 2, 3]],
+      [list('not_exists'), []],
+      [list('contains', 1), [3]],
+      [list('contains', '1'), [2]],
+      [list('contains_any', []), []],
+      [list('contains_all', []), [1, 2, 3]],
+      [list('subset_of', []), [1]],
+      [list('subset_of', ['1', 'A']), [1, 2]],
+      [{ none: [list('subset_of', ['1'])] }, [3]],
+    ] as [Filter, number[]][]) {
+      const plan = planOf(filter, attributes)
+      const said = JSON.stringify(filter)
+      t.strictSame(await chosen(from, plan, { columns }), expected, said)
+      const byPredicate = rows.filter(predicateOf(plan)).map(({ n }) => n)
+      t.strictSame(byPredicate, expected, said)
+    }
+  },
+)
+
 t.test('times are compared in ms, from the year 0000 to 9999', async (t) => {
   const from = `(values (1, '0001-01-01 00:00:00+00 BC'::timestamptz), (2, '2026-01-01 00:00:00.0009+00'),
     (3, '9999-12-31 23:59:59.9999+00'), (4, '10000-01-01 00:00:00+00'), (5, '-infinity')) as rows (n, name)`
