@@ -14,10 +14,12 @@ import { type Hints, hintsOf } from './answer-schemas.ts'
 import { queryFrom } from './facts.ts'
 import { type LoadedDecision, showDecision } from './read-decisions.ts'
 import type { DecisionRow } from './store.ts'
+import { type ExplainVersions, type PolicyRef, unmetPolicies, unmetSentence } from './unmet-policies.ts'
 
 /**
  * A decision with its explanation in sentences, and the conditions of the matched policies with the values they were
- * compared with. Readers who can read only their own decisions get the reasons, without policies and conditions.
+ * compared with. Of a denial by roles, also the allow policies that do not apply. Readers who can read only their own
+ * decisions get the reasons, without policies and conditions.
  */
 export async function explainDecision(deps: Deps, caller: Caller, { row, whole }: LoadedDecision) {
   const { missing, unknown } = 'cut' in row.facts ? {} : row.facts
@@ -28,24 +30,35 @@ export async function explainDecision(deps: Deps, caller: Caller, { row, whole }
       ...row.reasons.map((reason) => sentenceOf(reason, row.action)),
       ...doubts(row, hints),
     ]
-    return { ...showDecision(row, whole), ...hints, explanation, trace: [] }
+    return { ...showDecision(row, whole), ...hints, explanation, trace: [], unmet_policies: [] }
   }
   const query = queryFrom(row, emptySlice(caller.tenantId, row.policy_revision))
-  const versions = query ? await policiesOf(deps, caller, row) : []
-  // The recorded decision is not made again; the module only evaluates the conditions of the recorded policies.
-  const { trials } = deps.access
-  const modules = versions.flatMap(({ wasm }) => wasm ?? [])
-  if (modules.length > 0) await trials.warmModules(modules)
-  const asked = query && { ...query, askedBy: askerIn(caller) }
-  const { policies } = asked && versions.length > 0 ? trials.explain(asked, versions) : { policies: [] }
+  // The recorded decision is not made again; the module only evaluates the conditions of the policies.
+  const explain: ExplainVersions = async (refs) => {
+    const versions = query ? await policiesOf(deps, caller, refs) : []
+    if (!query || versions.length === 0) return []
+    const { trials } = deps.access
+    const modules = versions.flatMap(({ wasm }) => wasm ?? [])
+    if (modules.length > 0) await trials.warmModules(modules)
+    return trials.explain({ ...query, askedBy: askerIn(caller) }, versions).policies
+  }
+  const policies = await explain(row.matched)
+  const unmet = query ? await unmetPolicies(deps, caller, row, query, explain) : []
   const decision = { ...row, durationUs: 0, approval: null, provisional: false }
   const matched = row.matched.map((match) => ({ ...match, priority: 0 }))
   const sentences = explanationSentences({ decision: { ...decision, matched }, policies }, row.action)
   return {
     ...showDecision(row, whole),
     ...hints,
-    explanation: [summaryOf(row), ...sentences, ...rolesOf(row), ...doubts(row, hints)],
+    explanation: [
+      summaryOf(row),
+      ...sentences,
+      ...rolesOf(row),
+      ...unmet.map(unmetSentence),
+      ...doubts(row, hints),
+    ],
     trace: policies,
+    unmet_policies: unmet,
   }
 }
 
@@ -66,12 +79,16 @@ function doubts({ action, resource_type: type, reasons }: DecisionRow, hints: Hi
   ]
 }
 
-/** The matched policies in their versions at that time, deleted ones included. */
-async function policiesOf({ db }: Deps, caller: Caller, row: DecisionRow): Promise<ExplainedPolicy[]> {
+/** Policies in these versions, deleted ones included. */
+async function policiesOf(
+  { db }: Deps,
+  caller: Caller,
+  refs: readonly PolicyRef[],
+): Promise<ExplainedPolicy[]> {
   const { tenantId } = caller
   const { schema, versions } = await inTenant(db, caller, async (tx) => {
     const versions = await Promise.all(
-      row.matched.map(async ({ policy_id, version }) => {
+      refs.map(async ({ policy_id, version }) => {
         const [found, module] = await Promise.all([
           findVersion(tx, tenantId, policy_id, version),
           findModuleOf(tx, tenantId, policy_id, version),

@@ -113,8 +113,8 @@ const alwaysThere = (name: string): boolean =>
   name === 'resource.id' ||
   name.startsWith('now')
 
-/** The attributes that the policies of a slice read and that were not recorded; all of them if no facts were. */
-export function notRecorded(facts: Facts, slice: Slice): string[] {
+/** The attributes that the policies of a slice, or one policy, read and that were not recorded; all of them if no facts were. */
+export function notRecorded(facts: Facts, slice: Pick<Slice, 'attributes'>): string[] {
   const read = [...new Set(Object.keys(slice.attributes).map(attributeOf))]
   if ('cut' in facts) return read
   const { membership } = facts.subject

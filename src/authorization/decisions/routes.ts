@@ -15,6 +15,7 @@ import {
 import { explainDecision } from './explain-decision.ts'
 import { loadDecision, pageOfDecisions, readableDecision, readsAll, showDecision } from './read-decisions.ts'
 import { decisionList } from './store.ts'
+import { unmetSchema } from './unmet-policies.ts'
 
 const decisionSchema = z
   .object({
@@ -44,6 +45,10 @@ const explained = decisionSchema
     explanation: z.array(z.string()).meta({ description: 'Why, in sentences' }),
     trace: z.array(z.unknown()).meta({
       description: 'The condition of each matched policy, with the values that it was compared with',
+    }),
+    unmet_policies: z.array(unmetSchema).meta({
+      description:
+        'Of a denial by roles: allow policies for the action that are in force now and do not apply; 10 at most. Empty for callers who cannot read all decisions',
     }),
   })
   .meta({ id: 'ExplainedDecision' })

@@ -1,5 +1,6 @@
 import { withoutCase } from '../catalogue/attribute-keys.ts'
 import { normalised } from '../evaluate/attributes.ts'
+import { misspelt } from '../nearest-name.ts'
 import { canonicalNetwork } from './addresses.ts'
 import type { CheckedCondition, Checking } from './check-condition.ts'
 import type { Leaf } from './compiled-policy.ts'
@@ -75,8 +76,13 @@ function typeOf(name: unknown, at: string, { attributes }: Checking): DataType {
   const other = [...attributes.keys()].find((one) => withoutCase(one) === key)
   const detail = other
     ? `Names are compared exactly: this attribute is ${other}.`
-    : 'No attribute has this name. Write category.key, or define the attribute first.'
+    : `No attribute has this name. ${hintFor(name, attributes.keys())}`
   throw new LeafFault(at, 'unknown_attribute', detail)
+}
+
+function hintFor(name: unknown, known: Iterable<string>): string {
+  const meant = typeof name === 'string' ? misspelt(name, known) : null
+  return meant ? `Did you mean ${meant}?` : 'Write category.key, or define the attribute first.'
 }
 
 type Operand = Pick<Leaf, 'v' | 'f' | 'e'>

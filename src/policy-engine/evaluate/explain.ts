@@ -27,7 +27,14 @@ export type Outcome = 'true' | 'false' | 'unknown'
  */
 export type TraceNode =
   | { path: string; outcome: Outcome; group: 'all' | 'any' | 'none'; of: TraceNode[] }
-  | ({ path: string; outcome: Outcome; actual: AttributeValue | null; withheld?: true } & ConditionLeaf)
+  | TraceLeaf
+
+export type TraceLeaf = {
+  path: string
+  outcome: Outcome
+  actual: AttributeValue | null
+  withheld?: true
+} & ConditionLeaf
 
 interface PolicyExplanation {
   policy_id: string
@@ -145,6 +152,22 @@ export function withoutWithheld(node: TraceNode, isWithheld: (attribute: string)
   return { ...node, actual: isWithheld(node.attribute) ? null : node.actual, withheld: true }
 }
 
+/** The comparisons that keep a condition from being true, with what was withheld marked. */
+export function failedLeaves(
+  trace: TraceNode | null,
+  isWithheld: (attribute: string) => boolean,
+): TraceLeaf[] {
+  return trace ? keeping(withoutWithheld(trace, isWithheld), 'true') : []
+}
+
+// What keeps `none` from being true keeps its members from being false.
+function keeping(node: TraceNode, wanted: 'true' | 'false'): TraceLeaf[] {
+  if (node.outcome === wanted) return []
+  if (!('group' in node)) return [node]
+  const other = wanted === 'true' ? 'false' : 'true'
+  return node.of.flatMap((member) => keeping(member, node.group === 'none' ? other : wanted))
+}
+
 const outcomeWords = { true: 'is true', false: 'is false', unknown: 'is unknown' }
 
 /** Sentences that explain a decision to an administrator, the deciding reasons first. */
@@ -163,10 +186,23 @@ export function explanationSentences({ decision, policies }: Explanation, action
 
 function nodeSentences(node: TraceNode): string[] {
   if ('group' in node) return node.of.flatMap(nodeSentences)
-  const { attribute, operator, value, value_from, actual, outcome } = node
+  return [`${leafSentence(node)}.`]
+}
+
+/** What was compared, the outcome, and the value. */
+export function leafSentence(leaf: Comparison): string {
+  const { attribute, operator, value, value_from, actual, outcome, withheld } = leaf
   const operand = value_from ?? (value === undefined ? '' : JSON.stringify(value))
   const comparison = [attribute, operator.replaceAll('_', ' '), operand].filter(Boolean).join(' ')
-  const found =
-    actual === null ? 'the value is missing or of another type' : `the value is ${JSON.stringify(actual)}`
-  return [`"${comparison}" ${outcomeWords[outcome]}: ${found}.`]
+  return `"${comparison}" ${outcomeWords[outcome]}: ${withheld ? 'the value is withheld' : valueWords(actual)}`
 }
+
+type Comparison = Pick<TraceLeaf, 'attribute' | 'outcome' | 'withheld'> & {
+  operator: string
+  value?: unknown
+  value_from?: string | undefined
+  actual: unknown
+}
+
+const valueWords = (actual: unknown) =>
+  actual === null ? 'the value is missing or of another type' : `the value is ${JSON.stringify(actual)}`

@@ -1,7 +1,7 @@
 export const texts = {
   title: 'Who may do what',
   about:
-    'Asks the policies that are in force, as an application would. Each search is one entry of the decisions.',
+    'Asks the policies that are in force, as an application would. A search writes nothing to the decisions.',
   tabs: {
     actions: 'What may this person do',
     subjects: 'Who may do this',

@@ -1,0 +1,142 @@
+import { z } from 'zod'
+import type { Deps } from '../../deps.ts'
+import type { Caller } from '../../platform/http/caller.ts'
+import { actions, isServiceAction } from '../../policy-engine/catalogue/actions.ts'
+import { concerns } from '../../policy-engine/compile/slice.ts'
+import {
+  type Explanation,
+  failedLeaves,
+  leafSentence,
+  type TraceLeaf,
+} from '../../policy-engine/evaluate/explain.ts'
+import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
+import type { PolicyInStore } from '../policies/active-store.ts'
+import { readable, readableResource } from '../policies/readable-parts.ts'
+import { subjectOf } from '../policies/test-subject.ts'
+import { type Facts, notRecorded } from './facts.ts'
+import type { DecisionRow } from './store.ts'
+
+const maxPolicies = 10
+const maxFailed = 10
+
+/** An allow policy for the action of a denial that did not apply, as callers read it. */
+export const unmetSchema = z.object({
+  policy_id: z.uuid(),
+  version: z.int(),
+  name: z.string(),
+  covers_subject: z.boolean().meta({ description: 'False: it is about other roles, departments or people' }),
+  failed: z
+    .array(
+      z.object({
+        path: z.string().meta({ description: 'JSON Pointer into the policy' }),
+        outcome: z.enum(['true', 'false', 'unknown']),
+        attribute: z.string(),
+        operator: z.string(),
+        value: z.unknown().optional(),
+        value_from: z.string().optional(),
+        actual: z.unknown().meta({ description: 'Null: missing, of another type, or withheld' }),
+        withheld: z.literal(true).optional(),
+      }),
+    )
+    .meta({ description: `The comparisons of its condition that failed; ${maxFailed} at most` }),
+})
+
+export type UnmetPolicy = z.output<typeof unmetSchema>
+
+/** A version of a policy. */
+export interface PolicyRef {
+  policy_id: string
+  version: number
+}
+
+/** Evaluates policies for the recorded question. */
+export type ExplainVersions = (refs: readonly PolicyRef[]) => Promise<Explanation['policies']>
+
+/**
+ * The allow policies for the action of a decision that roles denied, as they are in force now: 10 at most, those about the
+ * subject first. Policies that the caller cannot read are left out, and so are those that read what was not recorded.
+ */
+export async function unmetPolicies(
+  deps: Deps,
+  caller: Caller,
+  row: DecisionRow,
+  query: AnyQuery,
+  explain: ExplainVersions,
+): Promise<UnmetPolicy[]> {
+  const isUngranted = row.reasons.some(({ code }) => code === 'missing_permission' || code === 'not_owner')
+  const canPermit = !isServiceAction(row.action) || actions[row.action].widen
+  if (row.effect !== 'deny' || !isUngranted || !canPermit) return []
+  const { active } = await deps.policyCache.load(caller, caller.auth.tenant?.policyRevision ?? 0)
+  const now = deps.clock()
+  const near = active.policies
+    .filter(
+      (policy) => permits(policy, row, now) && isReadBy(caller, policy) && wasRecorded(row.facts, policy),
+    )
+    .map((policy) => ({ ...policy, covers: isAbout(policy, query) }))
+    .toSorted((one, other) => Number(other.covers) - Number(one.covers) || other.priority - one.priority)
+    .slice(0, maxPolicies)
+  if (near.length === 0) return []
+  const isWithheld = await withheldFrom(deps, caller, query)
+  const policies = await explain(near.map(({ id, version }) => ({ policy_id: id, version })))
+  const explained = new Map(policies.map((one) => [one.policy_id, one]))
+  return near.flatMap(({ id, version, name, covers }) => {
+    const found = explained.get(id)
+    if (!found || found.applies) return []
+    const failed = failedLeaves(found.trace, isWithheld).slice(0, maxFailed)
+    return [{ policy_id: id, version, name, covers_subject: covers, failed: failed.map(shown) }]
+  })
+}
+
+const shown = ({ path, outcome, attribute, operator, value, value_from, actual, withheld }: TraceLeaf) => ({
+  path,
+  outcome,
+  attribute,
+  operator,
+  ...(value !== undefined && { value }),
+  ...(value_from !== undefined && { value_from }),
+  actual,
+  ...(withheld && { withheld }),
+})
+
+const permits = (policy: PolicyInStore, row: DecisionRow, now: number) =>
+  policy.mode === 'enforce' &&
+  policy.compiled.effect === 'allow' &&
+  concerns(policy.compiled, row.action, row.resource_type) &&
+  (policy.valid_from ?? 0) <= now &&
+  now < (policy.valid_until ?? Infinity)
+
+const isReadBy = (caller: Caller, { id, name, compiled: { effect } }: PolicyInStore) =>
+  caller.readerBy('policy:read')({ type: 'policy', id, ownerId: null, fields: { name, effect } })?.length ===
+  0
+
+const wasRecorded = (facts: Facts, { compiled }: PolicyInStore) => notRecorded(facts, compiled).length === 0
+
+/** As `abac.about_subject` says it. */
+function isAbout({ compiled: { subjects } }: PolicyInStore, { subject }: AnyQuery): boolean {
+  const { roles, departments, users } = subjects
+  if (roles.length + departments.length + users.length === 0) return true
+  const { roleIds = [], departmentId = null } = subject.membership ?? {}
+  return (
+    users.includes(subject.id) ||
+    roles.some((id) => roleIds.includes(id)) ||
+    (departmentId !== null && departments.includes(departmentId))
+  )
+}
+
+/** The same as for a test of a policy: the values of a member or a registered resource that the caller could not read. */
+async function withheldFrom(deps: Deps, caller: Caller, query: AnyQuery): Promise<(name: string) => boolean> {
+  const { type, id, fields = {} } = query.resource
+  const { isWithheld: ofSubject } = await subjectOf(deps, caller, query.subject, '')
+  const isStored = 'application' in query && id && Object.keys(fields).length > 0
+  const { isWithheld: ofResource } = isStored
+    ? await readableResource(deps, caller, { type, id })
+    : readable(null)
+  return (name) => ofSubject(name) || ofResource(name)
+}
+
+/** Why a policy did not apply. */
+export function unmetSentence({ name, covers_subject: covers, failed }: UnmetPolicy): string {
+  const why = [...(covers ? [] : ['it is about other members']), ...failed.map(leafSentence)]
+  const because = why.length > 0 ? `: ${why.join('; ')}` : ''
+  return `The policy "${name}" can permit this, but does not apply${because}.`
+}
