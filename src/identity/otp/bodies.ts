@@ -1,6 +1,6 @@
 import { type ZodType, z } from 'zod'
 import { ApiError, validationError } from '../../platform/errors.ts'
-import { fieldErrors } from '../../platform/http/field-errors.ts'
+import { bodyErrors } from '../../platform/http/field-errors.ts'
 import { written } from '../../platform/http/known-members.ts'
 import { bodyId } from '../../platform/http/schemas.ts'
 import { presentedPassword } from '../person.ts'
@@ -25,7 +25,7 @@ const failingClosed = <T extends ZodType>(
       .transform((value): z.output<T> => {
         const read = schema.safeParse(value)
         if (read.success) return read.data
-        const error = validationError(...fieldErrors(read.error, value))
+        const error = validationError(...bodyErrors(read.error, value))
         const { status, code, message, errors } = error
         throw new ApiError(status, code, message, { errors, members: { [field]: false } })
       })

@@ -1,5 +1,5 @@
 import { validationError } from '../errors.ts'
-import { fieldErrors } from './field-errors.ts'
+import { bodyErrors } from './field-errors.ts'
 import { knownIn } from './known-members.ts'
 import { policyInvalid } from './policy-invalid.ts'
 import type { Route } from './route.ts'
@@ -34,7 +34,7 @@ export function bodyValidator(route: Route) {
     if (ofPolicies.length > 0) throw policyInvalid(ofPolicies.map(unknownMember), text())
     const result = schema.safeParse(value)
     if (result.success && unknown.length === 0) return result.data
-    const faults = result.success ? [] : fieldErrors(result.error, value)
+    const faults = result.success ? [] : bodyErrors(result.error, value)
     throw validationError(...unknown.map(unknownField), ...faults)
   }
 }

@@ -97,6 +97,16 @@ t.test('the refusal names the nearest field and all fields', async (t) => {
   t.match(none, [{ detail: 'There is no field "force" here. There is none at all.', meant: null }])
 })
 
+t.test('each fault in the form of a body has a pointer, a parameter has none', async (t) => {
+  const { errors } = await refusalOf('post', webhooks, { event_types: ['tenant.*', 5] })
+  t.match(errors, [
+    { field: 'url', code: 'required', pointer: '/url' },
+    { field: 'event_types.1', pointer: '/event_types/1' },
+  ])
+  const { body } = await owner.get(`${members}?page_size=none`)
+  t.notOk('pointer' in body.errors[0], 'nothing in a body')
+})
+
 t.test('what was read can be sent back', async (t) => {
   const { body: role } = await owner.post(`${tenant}roles/`, { name: 'Clerk', permissions: ['order:read'] })
   const { body: webhook } = await owner.post(webhooks, { url: 'https://example.com/hooks' })
