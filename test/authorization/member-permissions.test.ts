@@ -163,6 +163,10 @@ t.test('members see their own permissions, without the policies', async (t) => {
   const stranger = await service.signUp()
   t.equal((await stranger.get(await pathTo(owner, member))).status, 404)
   t.same((await member.get('/api/v1/permissions/')).body, own.body, 'one’s own are the default')
+  t.match(await owner.get(`/api/v1/permissions/?member_id=${member.id}`), {
+    status: 404,
+    body: { code: 'not_found', detail: /the id of the membership, not of the user\.$/ },
+  })
   t.match(await member.get('/api/v1/permissions/?member_id=x'), {
     status: 400,
     body: { errors: [{ field: 'member_id' }] },

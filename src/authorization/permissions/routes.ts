@@ -1,10 +1,14 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
+import { notFound } from '../../platform/errors.ts'
 import { type Route, resourceRoute } from '../../platform/http/route.ts'
 import { matchedSchema, reasonSchema } from '../decisions/answer-schemas.ts'
 import { accessResource } from '../evaluation/evaluate.ts'
 import { findMemberAsSubject, findOwnSubject } from '../evaluation/store.ts'
 import { listPermissions, often } from './list-permissions.ts'
+
+const noSuchMember = () =>
+  notFound('member_id names no member that you can see. It is the id of the membership, not of the user.')
 
 const answer = z
   .object({
@@ -59,8 +63,12 @@ export const permissionRoutes = (deps: Deps): Route[] => [
     query,
     status: 200,
     answer,
-    load: (read, { caller: { tenantId, userId }, query: { member_id } }) =>
-      member_id ? findMemberAsSubject(read, tenantId, member_id) : findOwnSubject(read, tenantId, userId),
+    async load(read, { caller: { tenantId, userId }, query: { member_id } }) {
+      if (!member_id) return findOwnSubject(read, tenantId, userId)
+      const member = await findMemberAsSubject(read, tenantId, member_id)
+      if (!member) throw noSuchMember()
+      return member
+    },
     resource: accessResource,
     handle: (subject, { caller }) => listPermissions(deps, caller, subject),
   }),
