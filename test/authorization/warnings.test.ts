@@ -13,7 +13,7 @@ await define('resource', 'price', 'number')
 await define('resource', 'urgent', 'boolean')
 await define('subject', 'level', 'integer')
 
-type Warning = { pointer: string; code: string; detail: string }
+type Warning = { pointer: string; code: string; detail: string; meant?: string | null }
 async function warningsOf(policy: object, by: Client = owner): Promise<Warning[]> {
   const named = { name: 'Trial', effect: 'deny', actions: ['tenant:update'], ...policy }
   const { status, body } = await by.post('/api/v1/policies/', { is_active: false, ...named })
@@ -134,4 +134,69 @@ t.test('an action that nothing else names is pointed out', async (t) => {
   t.same(await names('ship:stear'), ['/actions/0 unknown_action'])
   await owner.post('/api/v1/policies/', { name: 'Cargo', effect: 'allow', actions: ['cargo:load'] })
   t.same(await names('cargo:load'), [])
+})
+
+t.test('an action that nearly is a known one names it', async (t) => {
+  const meant = async (...actions: string[]) =>
+    (await warningsOf({ actions, effect: 'allow' })).map((warning) => `${warning.pointer} ${warning.meant}`)
+  t.same(await meant('ship:stear', 'membr:list', 'cargo:lod', 'kite:fly'), [
+    '/actions/0 ship:steer',
+    '/actions/1 member:list',
+    '/actions/2 cargo:load',
+    '/actions/3 null',
+  ])
+  const [first] = await warningsOf({ actions: ['ship:stear'] })
+  t.match(
+    first?.detail,
+    /names ship:stear\. Did you mean ship:steer\? It applies if your application asks for it\./,
+  )
+})
+
+t.test(
+  'a permission of a role and a scope of a key that nearly are known ones come with warnings',
+  async (t) => {
+    const roles = `/api/v1/tenants/${owner.tenantId}/roles/`
+    await owner.post('/api/v1/policies/', {
+      name: 'Orders',
+      effect: 'allow',
+      actions: ['order:approve', 'order:read'],
+    })
+    const permissions = ['oder:approve', 'kite:fly', 'order:read', 'member:list', 'ship:stear']
+    const role = await owner.post(roles, { name: 'Clerk', permissions })
+    t.match(role, { status: 201, body: { permissions } })
+    t.same(
+      role.body.warnings.map(({ pointer, code, meant }: Warning) => [pointer, code, meant]),
+      [
+        ['/permissions/0', 'unknown_action', 'order:approve'],
+        ['/permissions/4', 'unknown_action', 'ship:steer'],
+      ],
+    )
+    t.match(role.body.warnings[0].detail, /names oder:approve\. Did you mean order:approve\?/)
+    const one = `${roles}${role.body.id}/`
+    t.equal(
+      (await owner.patch(one, { description: 'Again' })).body.warnings.length,
+      2,
+      'it does not know itself',
+    )
+    t.same((await owner.patch(one, { permissions: ['kite:fly', 'order:read'] })).body.warnings, [])
+    t.notOk('warnings' in (await owner.get(one)).body)
+    const scopes = ['order:raed', 'membr:list', 'kite:fly', 'order:read']
+    const key = await owner.post('/api/v1/users/me/keys/', { name: 'q', scopes })
+    t.match(key, { status: 201, body: { scopes } })
+    t.same(
+      key.body.warnings.map(({ pointer, meant }: Warning) => `${pointer} ${meant}`),
+      ['/scopes/0 order:read', '/scopes/1 member:list'],
+    )
+    t.same((await owner.post('/api/v1/users/me/keys/', { name: 'all' })).body.warnings, [])
+  },
+)
+
+t.test('an obligation that nearly is one of the service is pointed out', async (t) => {
+  const demanded = (...types: string[]) =>
+    warningsOf({ effect: 'allow', actions: ['cargo:load'], obligations: types.map((type) => ({ type })) })
+  t.match(await demanded('watermark', 'mask_field', 'stepup'), [
+    { pointer: '/obligations/1/type', code: 'unknown_obligation', meant: 'mask_fields' },
+    { pointer: '/obligations/2/type', code: 'unknown_obligation', meant: 'step_up' },
+  ])
+  t.same(await demanded('watermark', 'log'), [])
 })

@@ -1,7 +1,7 @@
 import { readInTenant } from '../../platform/db/read.ts'
 import type { Databases } from '../../platform/db/transaction.ts'
 import type { DeclaredWords } from '../../platform/http/policies-in-force.ts'
-import { listDeclaredActions } from '../policies/tenant-warnings-store.ts'
+import { listDeclaredActions } from '../../tenancy/roles/named-actions-store.ts'
 
 const keptMs = 10_000
 

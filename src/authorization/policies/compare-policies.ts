@@ -1,6 +1,7 @@
-import { isServiceAction, serviceResources, wildcardOf } from '../../policy-engine/catalogue/actions.ts'
+import { wildcardOf } from '../../policy-engine/catalogue/actions.ts'
 import type { CompiledPolicy, SlicePolicy } from '../../policy-engine/compile/compiled-policy.ts'
 import type { Subjects, Warning } from '../../policy-engine/compile/policy-document.ts'
+import { unknownActions } from '../../policy-engine/compile/unknown-actions.ts'
 import type { PolicyInStore } from './active-store.ts'
 
 /**
@@ -13,28 +14,8 @@ export function comparePolicies(
   names: readonly string[],
 ): Warning[] {
   const others = active.filter((other) => other.id !== id)
-  return [...unknownActions(compiled, others, names), ...shadowing(compiled, others)]
-}
-
-/** Actions of an application that no role, no manifest and no other policy names. */
-function unknownActions(
-  { actions }: CompiledPolicy,
-  others: readonly PolicyInStore[],
-  names: readonly string[],
-): Warning[] {
-  const named = new Set(names)
-  for (const { compiled } of others) for (const action of compiled.actions) named.add(action)
-  const resources = new Set<string>()
-  for (const name of named) resources.add(name.slice(0, Math.max(0, name.indexOf(':'))))
-  const isKnown = (name: string) => {
-    const [resource = '', verb] = name.split(':')
-    if (name === '*' || isServiceAction(name) || serviceResources.has(resource)) return true
-    return verb === '*' ? resources.has(resource) : named.has(name) || named.has(wildcardOf(name))
-  }
-  return actions.flatMap((name, index) => {
-    const detail = `No role, manifest or other policy names ${name}: check the spelling. It applies if your application asks for it.`
-    return isKnown(name) ? [] : [{ pointer: `/actions/${index}`, code: 'unknown_action', detail } as const]
-  })
+  const named = new Set([...names, ...others.flatMap((other) => other.compiled.actions)])
+  return [...unknownActions(compiled.actions, named, '/actions'), ...shadowing(compiled, others)]
 }
 
 /** A deny without conditions that applies wherever this policy does. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { managedBy, rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import { warningsSchema } from '../../platform/http/warnings.ts'
 import { nilUuid } from '../../platform/uuid.ts'
-import { warningCodes } from '../../policy-engine/compile/policy-document.ts'
 import { effectSchema, obligationSchema } from '../decisions/answer-schemas.ts'
 import { conditionSchema } from './condition-schema.ts'
 import { kindOf, type PolicyRow, type Rules, type Source, type VersionRow } from './store.ts'
@@ -58,10 +58,7 @@ export const policySchema = z
     created_by: z.uuid().nullable().meta({ description: 'Null for a managed policy' }),
     created_at: timestamp,
     updated_at: timestamp,
-    warnings: z
-      .array(z.object({ code: z.enum(warningCodes), pointer: z.string(), detail: z.string() }))
-      .optional()
-      .meta({ description: 'After a change: parts that are stored as they are, and are probably mistakes' }),
+    warnings: warningsSchema,
   })
   .meta({ id: 'Policy' })
 

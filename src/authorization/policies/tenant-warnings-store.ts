@@ -3,20 +3,6 @@ import type { Read } from '../../platform/db/read.ts'
 import { countRow, idRow } from '../../platform/db/row-schemas.ts'
 import { sql } from '../../platform/db/transaction.ts'
 
-const actionRow = z.object({ action: z.string() })
-
-/**
- * The actions that the manifests of applications declare, as `resource:verb`, and `resource:` for a type without any.
- */
-export async function listDeclaredActions(read: Read): Promise<string[]> {
-  const rows = await read.any(sql.type(actionRow)`
-    select distinct t.key || ':' || coalesce(verb, '') as action
-    from (select distinct on (application) document from manifests order by application, version desc) m
-    cross join lateral jsonb_each(m.document -> 'resource_types') t
-    left join lateral jsonb_object_keys(t.value -> 'actions') verb on true`)
-  return rows.map(({ action }) => action)
-}
-
 /** How many active members have one of these roles. */
 export async function countApprovers(
   read: Read,

@@ -3,15 +3,11 @@ import { readInTenant } from '../../platform/db/read.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import type { CompiledPolicy } from '../../policy-engine/compile/compiled-policy.ts'
 import type { Warning } from '../../policy-engine/compile/policy-document.ts'
+import { listActionsInRoles, listDeclaredActions } from '../../tenancy/roles/named-actions-store.ts'
 import { listWordsInRoles } from '../evaluation/store.ts'
 import type { Compiled } from './compile-body.ts'
 import { departmentsNamed, memberAttributes } from './condition-names.ts'
-import {
-  countApprovers,
-  countMembersWith,
-  listDeclaredActions,
-  listDepartmentsAmong,
-} from './tenant-warnings-store.ts'
+import { countApprovers, countMembersWith, listDepartmentsAmong } from './tenant-warnings-store.ts'
 
 /** What the tenant has that a policy names. */
 export interface PolicySurroundings {
@@ -32,8 +28,9 @@ export async function readSurroundings(
   const named = departmentsNamed(rules.conditions)
   const types = [...new Set(compiled.actions.map((name) => name.split(':')[0] ?? ''))]
   return readInTenant(db, caller, async (read) => {
-    const [inRoles, declared, approvers, members, departments] = await Promise.all([
+    const [words, inRoles, declared, approvers, members, departments] = await Promise.all([
       listWordsInRoles(read, tenantId, { actions: compiled.actions, types }),
+      listActionsInRoles(read, { tenantId, names: compiled.actions, exceptRole: null }),
       listDeclaredActions(read),
       countApprovers(read, tenantId, compiled.approval?.approver.roles ?? []),
       countMembersWith(read, tenantId, [...wanted.keys()]),
@@ -44,7 +41,7 @@ export async function readSurroundings(
       ...rareAttributes(compiled, wanted, members),
       ...unknownDepartments(named, departments),
     ]
-    return { names: [...inRoles, ...declared], warnings }
+    return { names: [...words, ...inRoles, ...declared], warnings }
   })
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { written } from '../../platform/http/known-members.ts'
 import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import { warningsSchema } from '../../platform/http/warnings.ts'
 import { permission, permissionForm } from '../../tenancy/roles/permissions.ts'
 import { nameOf } from '../../tenancy/service-accounts/account-schemas.ts'
 import { repeatedPassword } from '../otp/bodies.ts'
@@ -29,6 +30,7 @@ export const keySchema = z
   .meta({ id: 'ApiKey' })
 
 export const newKeySchema = keySchema.extend({
+  warnings: warningsSchema,
   key: z.string().meta({ description: 'The key, which is not shown again' }),
 })
 

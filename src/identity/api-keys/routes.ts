@@ -16,6 +16,7 @@ import {
 } from '../../platform/http/route.ts'
 import { findAccount } from '../../tenancy/members/account-store.ts'
 import { assertGrantable, assertMayDescribe, holderOf } from '../../tenancy/roles/grantable-roles.ts'
+import { misspeltPermissions } from '../../tenancy/roles/misspelt-permissions.ts'
 import { accountResource } from '../../tenancy/service-accounts/account-schemas.ts'
 import { type LockedAccount, lockAccount } from '../../tenancy/service-accounts/lock-account.ts'
 import { assertCanEnrol } from '../otp/enrolment.ts'
@@ -144,7 +145,9 @@ const create =
     const holder = await owner.lock(tx, input)
     if (!holder) return overtaken
     const made = await createKey(tx, deps, input.caller, holder, input.body)
-    return { ...showKey(made), key: made.key }
+    const permissions = made.scopes ?? []
+    const warnings = await misspeltPermissions(tx, input.caller.tenantId, { permissions, list: '/scopes' })
+    return { ...showKey(made), key: made.key, warnings }
   }
 
 export const apiKeyRoutes = (deps: Deps): Route[] => [

@@ -11,7 +11,7 @@ import { conditionWarnings } from './condition-warnings.ts'
 import type { AttributeCatalogue, Condition, DataType } from './conditions.ts'
 import { attributeOf, derivedFrom } from './departments.ts'
 import { checkModule, type ModuleReads, withModule } from './module-policy.ts'
-import { checkObligations } from './obligations.ts'
+import { checkObligations, misspeltObligations } from './obligations.ts'
 import { parsePart } from './parse-part.ts'
 import {
   type Approval,
@@ -61,7 +61,7 @@ export function compilePolicy(source: PolicySource, context: CompileContext): Co
   if (policy.costUs > maxSliceCostUs) faults.push(tooCostly)
   return faults.length > 0
     ? { faults }
-    : { policy, document, warnings: warningsOf(source, checked.condition, context) }
+    : { policy, document, warnings: warningsOf(document, checked.condition, context) }
 }
 
 const tooCostly: Fault = {
@@ -149,11 +149,19 @@ function lookedAt({ k, f, e }: Leaf, catalogue: AttributeCatalogue): [string, Da
   ])
 }
 
-function warningsOf(source: PolicySource, condition: CheckedCondition, context: CompileContext): Warning[] {
-  return [...withoutEffect(source), ...conditionWarnings(condition, context.attributes)]
+function warningsOf(
+  document: PolicyDocument,
+  condition: CheckedCondition,
+  context: CompileContext,
+): Warning[] {
+  return [
+    ...withoutEffect(document),
+    ...misspeltObligations(document.obligations),
+    ...conditionWarnings(condition, context.attributes),
+  ]
 }
 
-function withoutEffect({ effect, actions: named }: PolicySource): Warning[] {
+function withoutEffect({ effect, actions: named }: Pick<PolicySource, 'effect' | 'actions'>): Warning[] {
   if (effect === 'deny') return []
   const code = effect === 'allow' ? 'not_grantable' : 'not_gateable'
   return named.flatMap((name, index) =>

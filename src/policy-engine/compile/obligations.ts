@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { namesOnlyApplicationActions } from '../catalogue/actions.ts'
+import { misspelt } from '../nearest-name.ts'
 import { parsePart } from './parse-part.ts'
-import { type Fault, type Obligation, obligationSchema } from './policy-document.ts'
+import { type Fault, type Obligation, obligationSchema, type Warning } from './policy-document.ts'
 
 /**
  * The obligations that the service itself enforces. `mask_fields`: these fields are null in the answer. `step_up`: the
@@ -65,3 +66,12 @@ function checked(
   }
   return obligation
 }
+
+/** Obligations of an application whose type nearly is one that the service enforces. Applications may not know it either. */
+export const misspeltObligations = (obligations: readonly Obligation[]): Warning[] =>
+  obligations.flatMap(({ type }, index) => {
+    const meant = serviceObligations.has(type) ? null : misspelt(type, serviceObligations)
+    if (meant === null) return []
+    const detail = `The service enforces ${meant}, not ${type.slice(0, 64)}: your application has to know what it demands.`
+    return [{ pointer: `/obligations/${index}/type`, code: 'unknown_obligation', detail, meant }]
+  })

@@ -94,6 +94,8 @@ export interface Warning {
   pointer: string
   code: WarningCode
   detail: string
+  /** Of an unknown name: the known one that was probably meant, or null. */
+  meant?: string | null
 }
 
 export const warningCodes = [
@@ -106,5 +108,6 @@ export const warningCodes = [
   'attribute_rare',
   'unknown_action',
   'unknown_department',
+  'unknown_obligation',
 ] as const
 export type WarningCode = (typeof warningCodes)[number]

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { managedBy, rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import { warningsSchema } from '../../platform/http/warnings.ts'
 import { permissionsOf, type SystemRole } from '../../policy-engine/catalogue/actions.ts'
 import { permissionList } from './permissions.ts'
 import type { RoleDetailRow } from './store.ts'
@@ -46,6 +47,7 @@ export const roleSchema = z
     member_count: z.int(),
     created_at: timestamp,
     updated_at: timestamp,
+    warnings: warningsSchema,
   })
   .meta({ id: 'Role' })
 

@@ -7,6 +7,7 @@ import { changeRoute, type Route, route, type Target } from '../../platform/http
 import { lockTenant } from '../tenants/revision-store.ts'
 import { createRole } from './create-role.ts'
 import { deleteRole } from './delete-role.ts'
+import { misspeltPermissions } from './misspelt-permissions.ts'
 import { newRole, roleChange, roleResource, roleSchema, showRole } from './role-schemas.ts'
 import { countRoles, findRole, listRoles, lockRole, type RoleDetailRow, roleList } from './store.ts'
 import { updateRole } from './update-role.ts'
@@ -27,6 +28,16 @@ async function lockedRole(tx: Tx, { caller, params }: Target): Promise<RoleDetai
   await lockRole(tx, tenantId, id)
   return findRole(tx, tenantId, id)
 }
+
+/** A role as its author reads it after a change. */
+const showWritten = async (tx: Tx, tenantId: string, role: RoleDetailRow) => ({
+  ...showRole(role),
+  warnings: await misspeltPermissions(tx, tenantId, {
+    permissions: role.permissions,
+    list: '/permissions',
+    exceptRole: role.id,
+  }),
+})
 
 export const roleRoutes = (deps: Deps): Route[] => [
   route({
@@ -51,7 +62,8 @@ export const roleRoutes = (deps: Deps): Route[] => [
     status: 201,
     answer: roleSchema,
     refusals: [409],
-    act: async (tx, { caller, body }) => showRole(await createRole(tx, deps, caller, body)),
+    act: async (tx, { caller, body }) =>
+      showWritten(tx, caller.tenantId, await createRole(tx, deps, caller, body)),
   }),
   route({
     method: 'GET',
@@ -82,7 +94,8 @@ export const roleRoutes = (deps: Deps): Route[] => [
       versioned: true,
       load: lockedRole,
       resource: roleResource,
-      act: async (tx, input, role) => showRole(await updateRole(tx, deps, input.caller, role, input)),
+      act: async (tx, input, role) =>
+        showWritten(tx, input.caller.tenantId, await updateRole(tx, deps, input.caller, role, input)),
     }),
   ),
   changeRoute({

@@ -1,0 +1,29 @@
+import type { Read } from '../../platform/db/read.ts'
+import { wildcardOf } from '../../policy-engine/catalogue/actions.ts'
+import type { Warning } from '../../policy-engine/compile/policy-document.ts'
+import { unknownActions } from '../../policy-engine/compile/unknown-actions.ts'
+import { listActionsInPolicies, listActionsInRoles, listDeclaredActions } from './named-actions-store.ts'
+import { hasServiceResource } from './permissions.ts'
+
+/**
+ * Warnings about permissions that nothing names, and that nearly are one of the service or one that a role, a policy or
+ * a manifest names. Other new names pass: an application can ask for any. `list` is the pointer of the permissions.
+ */
+export async function misspeltPermissions(
+  read: Read,
+  tenantId: string,
+  {
+    permissions,
+    list,
+    exceptRole = null,
+  }: { permissions: readonly string[]; list: string; exceptRole?: string | null },
+): Promise<Warning[]> {
+  if (permissions.every(hasServiceResource)) return []
+  const wanted = { tenantId, names: [...permissions, ...permissions.map(wildcardOf)], exceptRole }
+  const named = await Promise.all([
+    listActionsInRoles(read, wanted),
+    listActionsInPolicies(read, wanted),
+    listDeclaredActions(read),
+  ])
+  return unknownActions(permissions, new Set(named.flat()), list).filter(({ meant }) => meant)
+}
