@@ -22,6 +22,8 @@ t.test('a refusal names the permission that is missing, in the sentence and in t
   })
   const answer = await owner.post('/access/v1/evaluation', question(member.id, 'invoice:approve'))
   t.match(answer.body.context.reasons, [
+    { code: 'unknown_action' },
+    { code: 'unknown_resource_type' },
     { message: 'None of your roles has the permission invoice:approve.' },
   ])
   const { body: decisions } = await owner.get(`/api/v1/decisions/?subject_id=${member.id}&action=role:create`)
