@@ -200,8 +200,8 @@ const base: Record<string, () => object> = {
   'POST /api/v1/policies': () => ({ name: unique(), effect: 'deny', actions: ['document:read'] }),
 }
 
-/** Members of bodies and queries that hold ids, and those that services like this one are known to honour by mistake. */
-const holdsId = /(_id|_ids|^role|roles|department|parent|manager|subject|resource_id|^id)$/
+/** Members of bodies and queries that hold ids of the service, and those that services like this one are known to honour by mistake. */
+const holdsId = /((?<!^external)_id|_ids|^role|roles|department|parent|manager|subject|resource_id|^id)$/
 const strayNames = ['tenant_id', 'tenant', 'user_id', 'org_id']
 const strayHeaders = [
   'x-tenant-id',
