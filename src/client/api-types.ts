@@ -86,7 +86,7 @@ export type EvaluationAnswer = { decision: boolean; context: { id: string; effec
 
 export type EvaluationsAnswer = { evaluations: (EvaluationAnswer | { decision: false; context: { error: { status: number; code: string; message: string; errors?: ({ field: string; code: string; detail: string })[] } } })[] } | EvaluationAnswer
 
-export type Plan = { kind: "always" | "never" | "conditional"; filter?: Filter; obligations: ({ type: string; properties: Record<string, unknown>; filter: Filter | null })[]; attributes: Record<string, "string" | "integer" | "number" | "boolean" | "datetime" | "ip" | "array">; policy_revision: number }
+export type Plan = { kind: "always" | "never" | "conditional"; filter?: Filter; obligations: ({ type: string; properties: Record<string, unknown>; filter: Filter | null })[]; attributes: Record<string, "string" | "integer" | "number" | "boolean" | "datetime" | "ip" | "array">; unknown_action: boolean; unknown_resource_type: boolean; policy_revision: number }
 
 export type Filter = { all: (Filter)[] } | { any: (Filter)[] } | { none: (Filter)[] } | { attribute: string; operator: "exists" | "not_exists" | "eq" | "ne" | "in" | "not_in" | "contains" | "starts_with" | "ends_with" | "matches" | "in_department" | "lt" | "lte" | "gt" | "gte" | "between" | "in_cidr" | "not_in_cidr" | "contains_any" | "contains_all" | "subset_of"; value?: string | number | boolean | (string | number | boolean)[]; value_from?: string }
 

@@ -96,6 +96,8 @@ t.test('a plan has what is left of deny, gate and allow when the subject is know
       'resource.owner_id': 'string',
       'resource.site': 'string',
     },
+    unknown_action: false,
+    unknown_resource_type: false,
     policy_revision: answer.policy_revision,
   })
   const forOwner = await planned(owner)
@@ -104,6 +106,19 @@ t.test('a plan has what is left of deny, gate and allow when the subject is know
   t.match(await planned(owner, { action: { name: 'shred' } }), { kind: 'always', attributes: {} })
   t.notOk('filter' in (await planned(owner, { action: { name: 'shred' } })))
   t.match(await planned(owner, { subject: user(member), action: { name: 'shred' } }), { kind: 'never' })
+})
+
+t.test('a plan says that nothing names its action or its type', async (t) => {
+  const asker = await service.signUp()
+  const hinted = async (type: string, name: string) => {
+    const { body } = await asker.post(plan, { action: { name }, resource: { type } })
+    return [body.unknown_action, body.unknown_resource_type]
+  }
+  await asker.post('/api/v1/policies/', { name: 'Orders', effect: 'allow', actions: ['order:read'] })
+  t.same(await hinted('order', 'order:read'), [false, false])
+  t.same(await hinted('order', 'order:raed'), [true, false])
+  t.same(await hinted('ordr', 'read'), [true, true])
+  t.same(await hinted('order', 'no action:at all'), [true, false])
 })
 
 t.test(
@@ -131,7 +146,10 @@ t.test(
   'a plan asks for access:evaluate, about oneself too, and records no decision of its own',
   async (t) => {
     const { owner, member } = await firm({ conditions: own })
-    t.match(await member.post(plan, reading), { status: 403, body: { code: 'permission_denied' } })
+    t.match(await member.post(plan, reading), {
+      status: 403,
+      body: { code: 'permission_denied', detail: /it takes the permission access:evaluate/ },
+    })
     t.match(await member.post(plan, { ...reading, subject: user(member) }), { status: 403 })
     t.equal((await service.call('POST', plan, { body: reading })).status, 401)
     await owner.post(plan, { ...reading, subject: user(member) })

@@ -9,6 +9,7 @@ t.teardown(drop)
 
 const planOf = (filter: Filter, attributes: Plan['attributes']): Plan => ({
   ...{ kind: 'conditional', filter, attributes, obligations: [], policy_revision: 1 },
+  ...{ unknown_action: false, unknown_resource_type: false },
 })
 const leaf = (attribute: string, operator: string, value?: unknown) =>
   ({ attribute, operator, ...(value !== undefined && { value }) }) as Filter

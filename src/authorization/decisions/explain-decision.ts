@@ -30,7 +30,13 @@ export async function explainDecision(deps: Deps, caller: Caller, { row, whole }
       ...row.reasons.map((reason) => sentenceOf(reason, row.action)),
       ...doubts(row, hints),
     ]
-    return { ...showDecision(row, whole), ...hints, explanation, trace: [], unmet_policies: [] }
+    return {
+      ...showDecision(row, whole, caller.userId),
+      ...hints,
+      explanation,
+      trace: [],
+      unmet_policies: [],
+    }
   }
   const query = queryFrom(row, emptySlice(caller.tenantId, row.policy_revision))
   // The recorded decision is not made again; the module only evaluates the conditions of the policies.
@@ -46,9 +52,13 @@ export async function explainDecision(deps: Deps, caller: Caller, { row, whole }
   const unmet = query ? await unmetPolicies(deps, caller, row, query, explain) : []
   const decision = { ...row, durationUs: 0, approval: null, provisional: false }
   const matched = row.matched.map((match) => ({ ...match, priority: 0 }))
-  const sentences = explanationSentences({ decision: { ...decision, matched }, policies }, row.action)
+  const sentences = explanationSentences(
+    { decision: { ...decision, matched }, policies },
+    row.action,
+    row.subject_id === caller.userId,
+  )
   return {
-    ...showDecision(row, whole),
+    ...showDecision(row, whole, caller.userId),
     ...hints,
     explanation: [
       summaryOf(row),

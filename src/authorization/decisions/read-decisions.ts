@@ -11,9 +11,9 @@ import { type DecisionRow, decisionList, findDecision, listDecisions } from './s
 
 /**
  * A decision as callers read it. `whole` is for callers who can read all decisions; others see the reasons, but not the
- * policies.
+ * policies. Of the subject, its sentences say "you" if that is the reader.
  */
-export const showDecision = (row: DecisionRow, whole: boolean) => ({
+export const showDecision = (row: DecisionRow, whole: boolean, readerId: string) => ({
   id: row.id,
   kind: row.kind,
   effect: row.effect,
@@ -21,7 +21,11 @@ export const showDecision = (row: DecisionRow, whole: boolean) => ({
   resource: { type: row.resource_type, id: row.resource_id },
   subject: { id: row.subject_id, email: row.subject_email },
   reasons: row.reasons.map((reason) =>
-    toJsonReason(whole ? reason : { code: reason.code, layer: reason.layer }, row.action),
+    toJsonReason(
+      whole ? reason : { code: reason.code, layer: reason.layer },
+      row.action,
+      row.subject_id === readerId,
+    ),
   ),
   matched: whole ? row.matched : [],
   shadow: whole ? row.shadow : [],
@@ -40,7 +44,7 @@ export function pageOfDecisions(deps: Deps, caller: Caller, query: ListQuery) {
     readInTenant(deps.db, caller, (read) =>
       uncounted(listDecisions(read, tenantId, whole ? null : userId, page)),
     )
-  return answerPage(deps, caller, decisionList, asked, load, (row) => showDecision(row, whole))
+  return answerPage(deps, caller, decisionList, asked, load, (row) => showDecision(row, whole, userId))
 }
 
 /** A decision; `whole`: the caller can read all decisions. */
@@ -67,5 +71,5 @@ export const decisionResource = ({ row, whole }: LoadedDecision) => ({
   type: 'decision',
   id: row.id,
   ownerId: row.subject_id,
-  fields: showDecision(row, whole),
+  fields: showDecision(row, whole, row.subject_id),
 })

@@ -82,7 +82,7 @@ export const decisionRoutes = (deps: Deps): Route[] => [
     answer: decisionSchema,
     load: loadDecision,
     resource: readableDecision,
-    handle: (row, { caller }) => showDecision(row, readsAll(caller)),
+    handle: (row, { caller }) => showDecision(row, readsAll(caller), caller.userId),
   }),
   resourceRoute({
     method: 'GET',

@@ -58,9 +58,10 @@ export async function answerAll(
   const answered = await useApprovals(deps, caller, policies, asked, pace)
   return answered.map(({ id, query, decision, kind, known, unknown, hints: approvals }) => {
     const hints = hintsOf(asksAboutAll, missingAttributes(query), unknown)
-    const lacking = known?.id === caller.userId ? stepUpOf(decision, caller, query.now) : {}
+    const isSelf = known?.id === caller.userId
+    const lacking = isSelf ? stepUpOf(decision, caller, query.now) : {}
     return {
-      answer: answerOf(id, { ...decision, ...hints, action: query.action }, policies.revision, {
+      answer: answerOf(id, { ...decision, ...hints, action: query.action, isSelf }, policies.revision, {
         ...lacking,
         ...approvals,
       }),
@@ -99,7 +100,7 @@ function stepUpOf({ effect, obligations }: Decision, { auth: { session } }: Call
 
 function answerOf(
   id: string,
-  decision: Decision & Hints & { action: string },
+  decision: Decision & Hints & { action: string; isSelf: boolean },
   revision: number,
   more: ReturnType<typeof stepUpOf> & ApprovalHints,
 ) {
@@ -108,7 +109,7 @@ function answerOf(
     context: {
       id,
       effect: decision.effect,
-      reasons: decision.reasons.map((reason) => toJsonReason(reason, decision.action)),
+      reasons: decision.reasons.map((reason) => toJsonReason(reason, decision.action, decision.isSelf)),
       obligations: [...decision.obligations],
       missing_attributes: decision.missing_attributes,
       unknown_action: decision.unknown_action,

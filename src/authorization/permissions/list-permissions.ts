@@ -44,7 +44,7 @@ async function decideAll(deps: Deps, caller: Caller, subject: KnownSubject) {
   const sides = { service: sideOf(policies, subject, false), application: sideOf(policies, subject, true) }
   const hasRules = deps.access.bundle.isExtended
   const pace = deps.newPace()
-  const shown = shownTo(caller)
+  const shown = shownTo(caller, subject.id === caller.userId)
   const permissions = []
   for (const name of names.slice(0, most)) {
     const action = actionIn(name)
@@ -61,14 +61,14 @@ async function decideAll(deps: Deps, caller: Caller, subject: KnownSubject) {
 }
 
 /** Callers see the policies that they can read, and who can ask about themselves only not what policies read of members. */
-function shownTo(caller: Caller) {
+function shownTo(caller: Caller, isSelf: boolean) {
   const asksAboutAll = caller.may({ type: 'access' })
   const reads = caller.readerBy('policy:read')
   const isRead = ({ policy_id: id, name, effect }: Matched) =>
     reads({ type: 'policy', id, ownerId: null, fields: { name, effect } })?.length === 0
   return (action: Action, { reasons, matched, depends_on, ...outcome }: Outcome) => ({
     ...outcome,
-    reasons: reasons.map((reason) => toJsonReason(reason, action)),
+    reasons: reasons.map((reason) => toJsonReason(reason, action, isSelf)),
     matched: matched.filter(isRead).map(toJsonMatched),
     depends_on: depends_on.filter(
       (name) => asksAboutAll || isOfSession(name) || !name.startsWith('subject.'),

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { ApiError, unavailable } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
+import type { UnknownWords } from '../../platform/http/policies-in-force.ts'
 import { isApplicationAction, serviceResources } from '../../policy-engine/catalogue/actions.ts'
 import { maxFilterBytes, type NoPlan, type Plan } from '../../policy-engine/plan/plan.ts'
 import { knownSubject, policiesOf, type QuestionParts } from '../evaluation/load-questions.ts'
@@ -15,6 +16,7 @@ import {
   questionContext,
   text,
 } from '../evaluation/question.ts'
+import { findUnknownWords } from '../evaluation/unknown-words.ts'
 
 /** A question about all resources of a type. Without a subject it is about the caller. */
 export const planSchema = z
@@ -56,24 +58,31 @@ export async function planAccess(
   const action = actionOf(question)
   // An action of the service is about objects of the service only, and any other name is no action.
   if (!isApplicationAction(action))
-    return answerOf({ filter: false, obligations: [], attributes: {} }, revision)
+    return answerOf({ filter: false, obligations: [], attributes: {} }, revision, {
+      action: true,
+      resourceType: false,
+    })
   const now = deps.clock()
   const known = knownSubject(parts, caller, question)
+  const asked = { question, action, known, isAmbiguous: false, object: 'of the application' as const }
+  const [hinted] = await findUnknownWords(deps, caller, { policies, questions: [asked] })
   const slice = policies.slice(type, action, now)
   const query = queryOf(question, { caller, action, known, slice, callerKeys, now })
   const plan = 'application' in query && deps.access.plan(query)
   if (!plan) throw new Error('An action of an application has a question of an application')
   if ('unplanned' in plan) throw refusalOf(plan)
-  return answerOf(plan, revision)
+  return answerOf(plan, revision, hinted!.unknown)
 }
 
-function answerOf({ filter, obligations, attributes }: Plan, revision: number) {
+function answerOf({ filter, obligations, attributes }: Plan, revision: number, unknown: UnknownWords) {
   return {
     ...(typeof filter === 'boolean'
       ? { kind: filter ? ('always' as const) : ('never' as const) }
       : { kind: 'conditional' as const, filter }),
     obligations: obligations.map(({ type, properties = {}, filter }) => ({ type, properties, filter })),
     attributes,
+    unknown_action: unknown.action,
+    unknown_resource_type: unknown.resourceType,
     policy_revision: revision,
   }
 }

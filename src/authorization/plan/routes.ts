@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { type Route, resourceRoute } from '../../platform/http/route.ts'
 import { type Condition, dataTypes, operatorsByType } from '../../policy-engine/compile/conditions.ts'
-import { obligationSchema } from '../decisions/answer-schemas.ts'
+import { hintsShape, obligationSchema } from '../decisions/answer-schemas.ts'
 import { accessResource } from '../evaluation/evaluate.ts'
 import { findMembersAskedAbout } from '../evaluation/load-questions.ts'
 import { planAccess, planSchema, questionOf } from './plan-access.ts'
@@ -45,6 +45,8 @@ const answer = z
     attributes: z.record(z.string(), z.enum(dataTypes)).meta({
       description: 'The attributes that the filters compare, with their types',
     }),
+    unknown_action: hintsShape.unknown_action,
+    unknown_resource_type: hintsShape.unknown_resource_type,
     policy_revision: z.int(),
   })
   .meta({ id: 'Plan' })

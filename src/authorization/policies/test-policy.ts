@@ -80,7 +80,7 @@ export async function testPolicy(
     return question
   }
   const alone = Object.values(single).some((part) => part !== undefined) || !cases
-  const top = alone ? explained(deps, trial, await ask(single, '')) : {}
+  const top = alone ? explained(deps, caller, trial, await ask(single, '')) : {}
   const results: CaseResult[] = []
   const pace = deps.newPace()
   for (const [index, { name, input, expect }] of (cases ?? []).entries()) {
@@ -100,7 +100,7 @@ interface CaseResult {
   passed: boolean
 }
 
-function explained({ access }: Deps, { tested }: Trial, { query, isWithheld }: TestQuestion) {
+function explained({ access }: Deps, caller: Caller, { tested }: Trial, { query, isWithheld }: TestQuestion) {
   const { decision, policies } = access.trials.explain(query, [tested])
   const [about] = policies
   if (!about) throw new Error('The engine did not explain the tested policy')
@@ -109,7 +109,9 @@ function explained({ access }: Deps, { tested }: Trial, { query, isWithheld }: T
     allowed: decision.effect === 'allow',
     applies: about.applies,
     matched: decision.matched.map(toJsonMatched),
-    reasons: decision.reasons.map((reason) => toJsonReason(reason, query.action)),
+    reasons: decision.reasons.map((reason) =>
+      toJsonReason(reason, query.action, query.subject.id === caller.userId),
+    ),
     obligations: [...decision.obligations],
     missing_attributes: about.missing_attributes,
     trace: about.trace && withoutWithheld(about.trace, isWithheld),

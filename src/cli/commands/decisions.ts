@@ -36,7 +36,7 @@ export const decisionsShow = defineCommand({
         action: row.action,
         resource: `${row.resource_type} ${row.resource_id ?? ''}`.trim(),
         effect: row.effect,
-        reasons: row.reasons.map((reason) => sentenceOf(reason, row.action)),
+        reasons: row.reasons.map((reason) => sentenceOf(reason, row.action, false)),
         policy_revision: row.policy_revision,
         request_id: row.request_id,
       }

@@ -40,10 +40,14 @@ export const deniedBecause = (
 })
 
 /** A reason of a decision about `action`, as callers read it. */
-export const toJsonReason = ({ code, layer, policy_id, rule, message }: Reason, action: string) => ({
+export const toJsonReason = (
+  { code, layer, policy_id, rule, message }: Reason,
+  action: string,
+  isAboutReader = true,
+) => ({
   code,
   layer,
-  message: sentenceOf({ code, message }, action),
+  message: sentenceOf({ code, message }, action, isAboutReader),
   ...(policy_id && { policy_id }),
   ...(rule && { rule }),
 })

@@ -171,12 +171,16 @@ function keeping(node: TraceNode, wanted: 'true' | 'false'): TraceLeaf[] {
 const outcomeWords = { true: 'is true', false: 'is false', unknown: 'is unknown' }
 
 /** Sentences that explain a decision to an administrator, the deciding reasons first. */
-export function explanationSentences({ decision, policies }: Explanation, action: string): string[] {
+export function explanationSentences(
+  { decision, policies }: Explanation,
+  action: string,
+  isAboutReader = true,
+): string[] {
   const names = new Map(decision.matched.map(({ policy_id, name }) => [policy_id, name]))
   const reasons = decision.reasons.map((reason) =>
     reason.policy_id === undefined
-      ? sentenceOf(reason, action)
-      : `${sentenceOf(reason, action)} The policy is "${names.get(reason.policy_id) ?? reason.policy_id}".`,
+      ? sentenceOf(reason, action, isAboutReader)
+      : `${sentenceOf(reason, action, isAboutReader)} The policy is "${names.get(reason.policy_id) ?? reason.policy_id}".`,
   )
   const said = policies.flatMap(({ policy_id, messages }) =>
     messages.map((message) => `The module of "${names.get(policy_id) ?? policy_id}" says: ${message}`),

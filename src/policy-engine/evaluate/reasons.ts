@@ -47,13 +47,29 @@ export function reasonSentence(code: ReasonCode): string {
 /** The sentences that name the action, which is the permission. */
 const aboutPermissions: Partial<Record<ReasonCode, (permission: string) => string>> = {
   scope_missing: (permission) => `The scopes of this key do not include ${permission}.`,
+  not_owner: (permission) =>
+    `Your roles permit this only on your own objects. On others, or on all at once, it takes the permission ${permission}.`,
   missing_permission: (permission) => `None of your roles has the permission ${permission}.`,
   unknown_action: (action) =>
     `No policy in force, no role and no manifest names ${action}: check the spelling.`,
+}
+
+/** The sentences that a reader who is not the subject gets in place of those with "you". */
+const aboutOthers: Partial<Record<ReasonCode, (permission: string) => string>> = {
+  missing_permission: (permission) => `None of the subject's roles has the permission ${permission}.`,
+  not_owner: () => "The subject's roles permit this only on their own objects.",
+  no_active_membership: () => 'The subject is not an active member of this tenant.',
+  role_grant: () => "One of the subject's roles permits this.",
+  own: () => 'This is about the subject or something of their own.',
 }
 
 /** The sentence for a reason of a decision about `action`: its own, if a rule of the installation gives one. */
 export const sentenceOf = (
   { code, message }: { code: ReasonCode; message?: string },
   action: string,
-): string => message ?? aboutPermissions[code]?.(action) ?? reasonSentences[code]
+  isAboutReader = true,
+): string =>
+  message ??
+  (isAboutReader ? undefined : aboutOthers[code]?.(action)) ??
+  aboutPermissions[code]?.(action) ??
+  reasonSentences[code]

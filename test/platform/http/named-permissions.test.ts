@@ -20,16 +20,23 @@ t.test('a refusal names the permission that is missing, in the sentence and in t
     status: 403,
     body: { detail: message, reasons: [{ code: 'missing_permission', message }] },
   })
+  const others = "None of the subject's roles has the permission role:create."
   const answer = await owner.post('/access/v1/evaluation', question(member.id, 'invoice:approve'))
   t.match(answer.body.context.reasons, [
     { code: 'unknown_action' },
     { code: 'unknown_resource_type' },
-    { message: 'None of your roles has the permission invoice:approve.' },
+    { message: "None of the subject's roles has the permission invoice:approve." },
   ])
   const { body: decisions } = await owner.get(`/api/v1/decisions/?subject_id=${member.id}&action=role:create`)
-  t.match(decisions.results[0].reasons, [{ message: 'None of your roles has the permission role:create.' }])
+  t.match(decisions.results[0].reasons, [{ message: others }])
   const { body: explained } = await owner.get(`/api/v1/decisions/${decisions.results[0].id}/explain/`)
-  t.match(explained.explanation[1], 'None of your roles has the permission role:create.')
+  t.match(explained.explanation[1], others)
+  const { body: mine } = await member.get(`/api/v1/decisions/${decisions.results[0].id}/explain/`)
+  t.match(mine.explanation[1], message)
+  const about = await member.post('/access/v1/evaluation', question(member.id, 'invoice:approve'))
+  t.match(about.body.context.reasons.at(-1), {
+    message: 'None of your roles has the permission invoice:approve.',
+  })
 })
 
 t.test('a list whose entries need another permission names both', async (t) => {
