@@ -97,6 +97,30 @@ t.test(
   },
 )
 
+t.test('an explained denial leaves out policies that compare what its reader cannot read', async (t) => {
+  const { owner, auditor, member } = await furnished()
+  const allow = { effect: 'allow', actions: ['ship:sink'], subjects: { roles: ['member'] } }
+  for (const attribute of ['subject.clearance', 'resource.clearance'])
+    await owner.post(policies, { ...allow, name: attribute, conditions: leaf(attribute, 'gte', 50) })
+  const { body } = await owner.post('/access/v1/evaluation', {
+    subject: { type: 'user', id: member.id },
+    action: { name: 'ship:sink' },
+    resource: { type: 'ship', id: '1' },
+  })
+  t.equal(body.decision, false)
+  const unmet = async (by: Client) => {
+    const explained = await by.get(`/api/v1/decisions/${body.context.id}/explain/`)
+    t.equal(explained.status, 200)
+    return explained.body.unmet_policies.map(({ name }: { name: string }) => name).toSorted()
+  }
+  const both = ['resource.clearance', 'subject.clearance']
+  t.same(await unmet(auditor), both)
+  await hide(owner, 'member:list', leaf('resource.roles', 'contains', 'member'))
+  t.same(await unmet(auditor), ['resource.clearance'])
+  await hide(owner, 'registered_resource:list')
+  t.same([await unmet(auditor), await unmet(owner)], [[], both])
+})
+
 t.test('a preview decides only the decisions that its reader can read, as they can read them', async (t) => {
   const { owner, auditor, member } = await furnished()
   const question = {

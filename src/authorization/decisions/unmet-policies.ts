@@ -34,8 +34,7 @@ export const unmetSchema = z.object({
         operator: z.string(),
         value: z.unknown().optional(),
         value_from: z.string().optional(),
-        actual: z.unknown().meta({ description: 'Null: missing, of another type, or withheld' }),
-        withheld: z.literal(true).optional(),
+        actual: z.unknown().meta({ description: 'Null: missing, or of another type' }),
       }),
     )
     .meta({ description: `The comparisons of its condition that failed; ${maxFailed} at most` }),
@@ -54,7 +53,8 @@ export type ExplainVersions = (refs: readonly PolicyRef[]) => Promise<Explanatio
 
 /**
  * The allow policies for the action of a decision that roles denied, as they are in force now: 10 at most, those about the
- * subject first. Policies that the caller cannot read are left out, and so are those that read what was not recorded.
+ * subject first. Policies that the caller cannot read are left out. So are those that read what was not recorded, or what
+ * the caller cannot read: which of their comparisons failed would tell the value.
  */
 export async function unmetPolicies(
   deps: Deps,
@@ -68,26 +68,28 @@ export async function unmetPolicies(
   if (row.effect !== 'deny' || !isUngranted || !canPermit) return []
   const { active } = await deps.policyCache.load(caller, caller.auth.tenant?.policyRevision ?? 0)
   const now = deps.clock()
-  const near = active.policies
-    .filter(
-      (policy) => permits(policy, row, now) && isReadBy(caller, policy) && wasRecorded(row.facts, policy),
-    )
+  const found = active.policies.filter(
+    (policy) => permits(policy, row, now) && isReadBy(caller, policy) && wasRecorded(row.facts, policy),
+  )
+  if (found.length === 0) return []
+  const isWithheld = await withheldFrom(deps, caller, query)
+  const near = found
+    .filter(({ compiled }) => !Object.keys(compiled.attributes).some(isWithheld))
     .map((policy) => ({ ...policy, covers: isAbout(policy, query) }))
     .toSorted((one, other) => Number(other.covers) - Number(one.covers) || other.priority - one.priority)
     .slice(0, maxPolicies)
   if (near.length === 0) return []
-  const isWithheld = await withheldFrom(deps, caller, query)
   const policies = await explain(near.map(({ id, version }) => ({ policy_id: id, version })))
   const explained = new Map(policies.map((one) => [one.policy_id, one]))
   return near.flatMap(({ id, version, name, covers }) => {
     const found = explained.get(id)
     if (!found || found.applies) return []
-    const failed = failedLeaves(found.trace, isWithheld).slice(0, maxFailed)
+    const failed = failedLeaves(found.trace).slice(0, maxFailed)
     return [{ policy_id: id, version, name, covers_subject: covers, failed: failed.map(shown) }]
   })
 }
 
-const shown = ({ path, outcome, attribute, operator, value, value_from, actual, withheld }: TraceLeaf) => ({
+const shown = ({ path, outcome, attribute, operator, value, value_from, actual }: TraceLeaf) => ({
   path,
   outcome,
   attribute,
@@ -95,7 +97,6 @@ const shown = ({ path, outcome, attribute, operator, value, value_from, actual, 
   ...(value !== undefined && { value }),
   ...(value_from !== undefined && { value_from }),
   actual,
-  ...(withheld && { withheld }),
 })
 
 const permits = (policy: PolicyInStore, row: DecisionRow, now: number) =>

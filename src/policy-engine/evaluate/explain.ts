@@ -153,11 +153,8 @@ export function withoutWithheld(node: TraceNode, isWithheld: (attribute: string)
 }
 
 /** The comparisons that keep a condition from being true, with what was withheld marked. */
-export function failedLeaves(
-  trace: TraceNode | null,
-  isWithheld: (attribute: string) => boolean,
-): TraceLeaf[] {
-  return trace ? keeping(withoutWithheld(trace, isWithheld), 'true') : []
+export function failedLeaves(trace: TraceNode | null): TraceLeaf[] {
+  return trace ? keeping(trace, 'true') : []
 }
 
 // What keeps `none` from being true keeps its members from being false.
