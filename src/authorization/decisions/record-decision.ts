@@ -161,11 +161,12 @@ export function decisionLog({ db, log, metrics, config, access, shadowCounts }: 
       if (!busy && waiting.length > 0) outsideSpans(drain)
       await Promise.all(kept)
     },
-    recordIn(tx, record) {
-      if (record.query.slice.shadows.length > 0 || !quota.admits(record)) return null
-      const row = rowOf({ ...record, shadow: [] }, access.revision, maxFacts)
+    recordIn(tx, ...records) {
+      if (records.some((record) => record.query.slice.shadows.length > 0 || !quota.admits(record)))
+        return null
+      const rows = records.map((record) => rowOf({ ...record, shadow: [] }, access.revision, maxFacts))
       // The row of the day's count would be locked until the commit, and no two changes of a tenant could commit together.
-      return insertDecisions(tx.last, [row]).then(() => countLater(row))
+      return insertDecisions(tx.last, rows).then(() => rows.forEach(countLater))
     },
     flush,
   }

@@ -1,9 +1,9 @@
 import type { Tx } from '../../platform/db/transaction.ts'
-import { invalidField, validationError } from '../../platform/errors.ts'
+import { type FieldError, validationError } from '../../platform/errors.ts'
 import { builtInAttributes } from '../../policy-engine/catalogue/built-in-attributes.ts'
-import { requireDepartment } from '../../tenancy/departments/create-department.ts'
+import { lockDepartmentsShared } from '../../tenancy/departments/store.ts'
+import { lockMembersShared } from '../../tenancy/members/bulk-store.ts'
 import { attributeFault, attributeFaults } from '../../tenancy/members/check-attributes.ts'
-import { lockMemberShared } from '../../tenancy/members/store.ts'
 import { listDefinitions } from '../attributes/store.ts'
 import type { ResourceBody } from './resource-schemas.ts'
 
@@ -17,27 +17,57 @@ const builtIn = [...builtInAttributes].flatMap(([name, { type }]) => {
     : []
 })
 
+/** Throws 400 with the faults of a resource's values. Owner and department stay until the transaction ends. */
+export async function checkValues(tx: Tx, tenantId: string, body: ResourceBody): Promise<void> {
+  const faults = (await valueFaults(tx, tenantId, [body]))(body)
+  if (faults.length > 0) throw validationError(...faults)
+}
+
 /**
- * Throws 400 unless the owner is a member, the department exists, and every attribute is a defined one of the category
- * resource with a value that its definition allows. Owner and department stay until the transaction ends.
+ * Gives what finds the faults of each of these resources: the owner must be a member, the department must exist, and every
+ * attribute must be a defined one of the category resource with a value that its definition allows. Owners and departments
+ * stay until the transaction ends.
  */
-export async function checkValues(
+export async function valueFaults(
   tx: Tx,
   tenantId: string,
-  { attributes, owner_id, department_id }: ResourceBody,
-): Promise<void> {
-  const keys = Object.keys(attributes)
-  if (keys.length > 0) {
-    const defined = (await listDefinitions(tx, tenantId)).filter(({ category }) => category === 'resource')
-    // An attribute is required of some types of resources only, and the definition does not say of which.
-    const definitions = [...builtIn, ...defined.map((one) => ({ ...one, is_required: false }))]
-    const misplaced = keys.filter((key) => ownFields.has(key)).map(misplacedField)
-    const faults = misplaced.length > 0 ? misplaced : attributeFaults(attributes, definitions, 'Resources')
-    if (faults.length > 0) throw validationError(...faults)
+  bodies: readonly ResourceBody[],
+): Promise<(body: ResourceBody) => FieldError[]> {
+  const hasAttributes = bodies.some(({ attributes }) => Object.keys(attributes).length > 0)
+  const [defined, departments, owners] = await Promise.all([
+    hasAttributes ? listDefinitions(tx, tenantId) : [],
+    lockDepartmentsShared(tx, tenantId, given(bodies.map(({ department_id }) => department_id))),
+    lockMembersShared(tx, tenantId, given(bodies.map(({ owner_id }) => owner_id))),
+  ])
+  // An attribute is required of some types of resources only, and the definition does not say of which.
+  const ofResources = defined
+    .filter(({ category }) => category === 'resource')
+    .map((one) => ({ ...one, is_required: false }))
+  const definitions = [...builtIn, ...ofResources]
+  return ({ attributes, owner_id, department_id }) => {
+    const misplaced = Object.keys(attributes).filter((key) => ownFields.has(key))
+    const faults =
+      misplaced.length > 0
+        ? misplaced.map(misplacedField)
+        : attributeFaults(attributes, definitions, 'Resources')
+    if (department_id !== null && !departments.has(department_id)) faults.push(unknownDepartment)
+    if (owner_id !== null && !owners.has(owner_id)) faults.push(unknownOwner)
+    return faults
   }
-  await requireDepartment(tx, tenantId, department_id, 'department_id')
-  if (owner_id !== null && !(await lockMemberShared(tx, tenantId, owner_id)))
-    throw invalidField('owner_id', 'This tenant has no member with this user id.', 'unknown')
+}
+
+const given = (ids: readonly (string | null)[]): string[] => [...new Set(ids.filter((id) => id !== null))]
+
+const unknownDepartment: FieldError = {
+  field: 'department_id',
+  code: 'unknown',
+  detail: 'This tenant has no department with this id.',
+}
+
+const unknownOwner: FieldError = {
+  field: 'owner_id',
+  code: 'unknown',
+  detail: 'This tenant has no member with this user id.',
 }
 
 const misplacedField = (key: string) =>

@@ -67,20 +67,25 @@ export async function removeResource(
   await recordResource(tx, caller, clock(), { type: 'deleted', before: row, after: null })
 }
 
-interface Change {
+type Recorded = Parameters<typeof auditedResource>[0] & Pick<ResourceRow, 'id'>
+
+export interface Change {
   type: 'created' | 'updated' | 'deleted'
-  before: ResourceRow | null
-  after: ResourceRow | null
+  before: Recorded | null
+  after: Recorded | null
 }
 
-function recordResource(tx: Tx, caller: Caller, at: number, { type, before, after }: Change): Promise<void> {
-  const row = (after ?? before)!
-  const { id, resource_type, resource_id } = row
-  return recordChange(tx, caller, at, {
-    event: `authorization.resource_${type}`,
+function recordResource(tx: Tx, caller: Caller, at: number, change: Change): Promise<void> {
+  return recordChange(tx, caller, at, { event: `authorization.resource_${change.type}`, ...changeOf(change) })
+}
+
+/** A change of a registered resource, as event and audit row tell it. */
+export function changeOf({ type, before, after }: Change) {
+  const { id, resource_type, resource_id } = (after ?? before)!
+  return {
     data: { registered_resource_id: id, resource_type, resource_id },
     action: type === 'deleted' ? 'registered_resource:delete' : 'registered_resource:update',
     target: { type: 'registered_resource', id },
     changes: changesBetween(before && auditedResource(before), after && auditedResource(after)),
-  })
+  } as const
 }

@@ -3,7 +3,7 @@ import { invalidField, notFound } from '../../platform/errors.ts'
 import { anyObject, bodyId, rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import { serviceResources } from '../../policy-engine/catalogue/actions.ts'
 import { resourceType } from '../policies/policy-body.ts'
-import type { ResourceName, ResourceRow } from './store.ts'
+import type { ResourceName, ResourceRow, ResourceValues } from './store.ts'
 
 const maxBytes = 16_384
 
@@ -59,7 +59,7 @@ export const auditedResource = ({
   owner_id,
   department_id,
   attributes,
-}: ResourceRow) => ({
+}: ResourceName & ResourceValues) => ({
   resource_type,
   resource_id,
   owner_id,
@@ -89,7 +89,8 @@ export function newName(params: Params): ResourceName {
   return name
 }
 
-function faultOf({ resource_type: type, resource_id: id }: ResourceName): [string, string] | null {
+/** The field of a path and what is wrong with it, for a name that no resource can have. */
+export function faultOf({ resource_type: type, resource_id: id }: ResourceName): [string, string] | null {
   const wrong = resourceType.safeParse(type).error?.issues[0]
   if (wrong) return ['resource_type', wrong.message]
   if (serviceResources.has(type))

@@ -1,6 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import type { Read } from '../../platform/db/read.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
+import { bulkRoute } from '../../platform/http/bulk-route.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import { listing, pageAndCount, pageOf } from '../../platform/http/lists.ts'
 import {
@@ -11,7 +12,16 @@ import {
   route,
   type Target,
 } from '../../platform/http/route.ts'
+import {
+  deleteResults,
+  itemsOf,
+  maxBulkBody,
+  putResults,
+  resourcesToDelete,
+  resourcesToPut,
+} from './bulk-items.ts'
 import { putResource, removeResource } from './put-resource.ts'
+import { newResource, putResources, removeResources } from './put-resources.ts'
 import {
   newName,
   pathName,
@@ -59,6 +69,35 @@ export const resourceRoutes = (deps: Deps): Route[] => [
     answer: pageOf(resourceSchema),
     ...resources(deps),
   }),
+  bulkRoute({
+    method: 'PUT',
+    path: '/api/v1/resources',
+    action: 'registered_resource:update',
+    tag,
+    summary: 'Register or replace many resources of your application',
+    description:
+      'At most 1,000 in a body of 4 MiB, in one transaction. Each is decided, audited and told by an event as a PUT of its own. One that cannot be registered is `invalid` and leaves the others alone.',
+    body: resourcesToPut,
+    maxBody: maxBulkBody,
+    status: 200,
+    answer: putResults,
+    items: ({ body }, pace) => itemsOf('put', body, pace),
+    changeAll: (tx, { caller }, items, decisions) => putResources(tx, deps, caller, items, decisions),
+  }),
+  bulkRoute({
+    method: 'DELETE',
+    path: '/api/v1/resources',
+    action: 'registered_resource:delete',
+    tag,
+    summary: 'Delete many registered resources',
+    description: 'At most 1,000, in one transaction. Each is decided, audited and told by an event.',
+    body: resourcesToDelete,
+    maxBody: maxBulkBody,
+    status: 200,
+    answer: deleteResults,
+    items: ({ body }, pace) => itemsOf('delete', body, pace),
+    changeAll: (tx, { caller }, items, decisions) => removeResources(tx, deps, caller, items, decisions),
+  }),
   resourceRoute({
     method: 'GET',
     path: one,
@@ -88,9 +127,7 @@ export const resourceRoutes = (deps: Deps): Route[] => [
     versioned: true,
     load: (tx, target) => locked(tx, target, newName(target.params)),
     resource: ({ current, name }, { body }) =>
-      current
-        ? registrationResource(current)
-        : { type: 'registered_resource', id: null, ownerId: body.owner_id, fields: { ...name, ...body } },
+      current ? registrationResource(current) : newResource(name, body),
     act: async (tx, { caller, body, ifMatch: versions }, { name, current }) => {
       const row = await putResource(tx, deps, caller, { name, current, body, versions })
       return new Versioned(row.version, showResource(row), current === null)

@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { addToCount, countRows } from '../../platform/db/count-rows.ts'
 import { byId, byText, defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
-import { countRow } from '../../platform/db/row-schemas.ts'
+import { countRow, idRow } from '../../platform/db/row-schemas.ts'
+import { listsOfValues } from '../../platform/db/rows.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { resourceType } from '../policies/policy-body.ts'
 
@@ -70,14 +71,47 @@ export function findResourceById(read: Read, tenantId: string, id: string): Prom
     select ${columns} from registered_resources where tenant_id = ${tenantId} and id = ${id}`)
 }
 
-/** Makes changes to the resource of a name wait for each other until the transaction ends, also while it does not exist. */
+/**
+ * Makes changes to the resource of a name wait for each other until the transaction ends, also while it does not exist, and
+ * for {@link lockAllResources}.
+ */
 export async function lockResourceName(
   tx: Tx,
   tenantId: string,
   { resource_type, resource_id }: ResourceName,
 ): Promise<void> {
   const name = `${tenantId} ${resource_type} ${resource_id}`
-  tx.later(sql.unsafe`select pg_advisory_xact_lock(hashtextextended(${name}, 63))`)
+  tx.later(sql.unsafe`
+    select pg_advisory_xact_lock_shared(hashtextextended(${tenantId}, 63)),
+           pg_advisory_xact_lock(hashtextextended(${name}, 63))`)
+}
+
+/**
+ * Makes all changes to the resources of the tenant wait until the transaction ends. A lock for each of a thousand names
+ * would use up the table of locks, which all tenants share.
+ */
+export function lockAllResources(tx: Tx, tenantId: string): void {
+  tx.later(sql.unsafe`select pg_advisory_xact_lock(hashtextextended(${tenantId}, 63))`)
+}
+
+const storedRow = resourceRow.extend({ attributes: z.string() })
+
+/** A resource with its attributes as JSON: parsing those of a thousand at once would keep the event loop. */
+export type StoredResource = z.infer<typeof storedRow>
+
+/** The resources of these names. */
+export function findResources(
+  read: Read,
+  tenantId: string,
+  names: readonly ResourceName[],
+): Promise<readonly StoredResource[]> {
+  const pairs = names.map(({ resource_type, resource_id }) => [resource_type, resource_id])
+  return read.any(sql.type(storedRow)`
+    select id, resource_type, resource_id, owner_id, department_id, attributes::text as attributes, version,
+           created_at, updated_at
+    from registered_resources
+    where tenant_id = ${tenantId}
+      and (resource_type, resource_id) in (select * from ${sql.unnest(pairs, ['text', 'text'])})`)
 }
 
 /** What a caller can set of a resource. */
@@ -111,6 +145,65 @@ export function replaceResource(
     where tenant_id = ${tenantId} and id = ${row.id}
       and (owner_id, department_id, attributes) is distinct from ${next}
     returning ${columns}`)
+}
+
+/** What is stored of each of many resources; `attributes` is JSON. */
+export type ManyValues = Omit<ResourceValues, 'attributes'> & { id: string; attributes: string }
+
+/** Inserts many resources and counts them. The caller has locked all and found none of these names. */
+export function insertResources(
+  tx: Tx,
+  tenantId: string,
+  rows: readonly (ManyValues & ResourceName)[],
+  at: number,
+): void {
+  if (rows.length === 0) return
+  const now = new Date(at).toISOString()
+  const values = rows.map((row) => [
+    tenantId,
+    row.id,
+    row.resource_type,
+    row.resource_id,
+    row.owner_id,
+    row.department_id,
+    row.attributes,
+    now,
+    now,
+  ])
+  for (const list of listsOfValues(values))
+    tx.later(sql.unsafe`
+      insert into registered_resources (tenant_id, id, resource_type, resource_id, owner_id, department_id,
+                                        attributes, created_at, updated_at) ${list}`)
+  addToCount(tx, tenantId, relation, rows.length)
+}
+
+/** Replaces the values of many resources; gives the ids of those whose values were others. */
+export async function replaceResources(
+  tx: Tx,
+  tenantId: string,
+  rows: readonly ManyValues[],
+  at: number,
+): Promise<ReadonlySet<string>> {
+  if (rows.length === 0) return new Set()
+  const values = rows.map((row) => [row.id, row.owner_id, row.department_id, row.attributes])
+  const replaced = await tx.anyFirst(sql.type(idRow)`
+    update registered_resources r
+    set owner_id = n.owner_id, department_id = n.department_id, attributes = n.attributes::jsonb,
+        version = r.version + 1, updated_at = ${sql.timestamp(new Date(at))}
+    from ${sql.unnest(values, ['uuid', 'uuid', 'uuid', 'text'])} as n (id, owner_id, department_id, attributes)
+    where r.tenant_id = ${tenantId} and r.id = n.id
+      and (r.owner_id, r.department_id, r.attributes)
+          is distinct from (n.owner_id, n.department_id, n.attributes::jsonb)
+    returning r.id`)
+  return new Set(replaced)
+}
+
+/** Deletes many resources, which exist and are locked. */
+export function deleteResources(tx: Tx, tenantId: string, ids: readonly string[]): void {
+  if (ids.length === 0) return
+  tx.later(sql.unsafe`
+    delete from registered_resources where tenant_id = ${tenantId} and id = any(${sql.array([...ids], 'uuid')})`)
+  addToCount(tx, tenantId, relation, -ids.length)
 }
 
 /** Deletes a resource. */

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { ActionName } from '../../policy-engine/catalogue/actions.ts'
 import type { SubjectType } from '../../policy-engine/evaluate/query.ts'
 import { deleteOld } from '../db/delete-old.ts'
+import { listsOfValues, type NewRow } from '../db/rows.ts'
 import { sql, type Tx } from '../db/transaction.ts'
 import type { Caller } from '../http/caller.ts'
 import type { RequestInfo } from '../http/request-info.ts'
@@ -64,17 +65,39 @@ export interface AuditRow {
  * Writes an audit row in the transaction of the change. Throws (a bug of ours) for a field that is named like a secret.
  */
 export async function appendAudit(tx: Tx, row: AuditRow): Promise<void> {
+  appendAudits(tx, [row])
+}
+
+/** The same for any number of rows, in a few statements. */
+export function appendAudits(tx: Tx, rows: readonly AuditRow[]): void {
+  for (const values of listsOfValues(rows.map((row) => valuesOf(tx, row))))
+    tx.later(sql.unsafe`
+      insert into audit_log (tenant_id, id, at, actor_type, actor_id, actor_email, action, target_type, target_id, ip,
+                             user_agent, request_id, decision_id, changes) ${values}`)
+}
+
+function valuesOf(tx: Tx, row: AuditRow): NewRow {
   const { tenantId, actor, requestInfo, action, target, at } = row
   const changes = bounded(row.changes ?? {})
   for (const field of Object.keys(changes))
     if (secretName.test(field)) throw new Error(`The audit log must not hold the field ${field}`)
   noteLogged(tx, changes, requestInfo.userAgent)
-  tx.later(sql.unsafe`
-    insert into audit_log (tenant_id, id, at, actor_type, actor_id, actor_email, action, target_type, target_id, ip,
-                           user_agent, request_id, decision_id, changes)
-    values (${tenantId}, ${timeOrderedId(at)}, ${sql.timestamp(new Date(at))}, ${actor ? (actor.type ?? 'user') : 'system'},
-            ${actor?.id ?? null}, ${actor?.email ?? null}, ${action}, ${target.type}, ${target.id}, ${requestInfo.ip},
-            ${requestInfo.userAgent}, ${requestInfo.requestId}, ${row.decisionId ?? null}, ${sql.jsonb(changes as never)})`)
+  return [
+    tenantId,
+    timeOrderedId(at),
+    new Date(at).toISOString(),
+    actor ? (actor.type ?? 'user') : 'system',
+    actor?.id ?? null,
+    actor?.email ?? null,
+    action,
+    target.type,
+    target.id,
+    requestInfo.ip,
+    requestInfo.userAgent,
+    requestInfo.requestId,
+    row.decisionId ?? null,
+    JSON.stringify(changes),
+  ]
 }
 
 const maxBytes = 4_096

@@ -16,6 +16,7 @@ export function operationId(route: Route): string {
   return [
     ...action,
     ...more,
+    ...(route.kind === 'bulk' ? ['many'] : []),
     ...(isOwn ? ['own'] : []),
     ...(route.method === 'PATCH' ? ['partial'] : []),
   ].join('_')

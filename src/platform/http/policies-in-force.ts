@@ -65,11 +65,11 @@ export interface DecisionLog {
   /** Logs decisions, together. Resolves once those are stored that must be stored. Never rejects. */
   record(...records: DecisionRecord[]): Promise<void>
   /**
-   * Logs the decision that permits a change in the transaction of the change, which fails without it. Resolves after the
-   * commit. Null where `record` has to take it afterwards: the limit of the day is reached, or policies in shadow mode apply, which
+   * Logs the decisions that permit a change in the transaction of the change, which fails without them. Resolves after the
+   * commit. Null where `record` has to take them afterwards: the limit of the day is reached, or policies in shadow mode apply, which
    * are not evaluated while the change holds locks.
    */
-  recordIn(tx: Tx, record: DecisionRecord): Promise<void> | null
+  recordIn(tx: Tx, ...records: DecisionRecord[]): Promise<void> | null
   /** Adds the decisions of changes to the day's count, which happens within a second anyway. Never rejects. */
   flush(): Promise<void>
 }

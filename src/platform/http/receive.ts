@@ -21,7 +21,8 @@ const readBody = bodyReader(1024 * 1024)
 /** Makes the step that reads and validates body, query and headers. It returns faults instead of throwing. */
 export function receiver(route: Route): (http: Context) => Promise<Received> {
   const isOpen = route.action === 'public' || route.anonymous
-  const read = isOpen || route.path.includes('/auth/') ? readSmallBody : readBody
+  const readLong = route.kind === 'bulk' ? bodyReader(route.maxBody) : readBody
+  const read = isOpen || route.path.includes('/auth/') ? readSmallBody : readLong
   const validate = bodyValidator(route)
   const readQuery = queryReader(route)
   const checkHeaders = headerCheck(route)

@@ -4,6 +4,7 @@ import type { Resource } from '../../policy-engine/evaluate/query.ts'
 import type { Read } from '../db/read.ts'
 import type { Tx } from '../db/transaction.ts'
 import type { Versions } from '../db/version.ts'
+import type { ChangingMany } from './bulk-route.ts'
 import type { Caller } from './caller.ts'
 import type { Found, Versioned } from './etag.ts'
 import type { DecidedPage } from './lists.ts'
@@ -26,7 +27,7 @@ export interface RouteInput<Body, Query, C> {
   text: () => string
 }
 
-type Answered<R extends ZodType> =
+export type Answered<R extends ZodType> =
   | z.input<R>
   | Versioned<z.input<R>>
   | Found<z.input<R>>
@@ -43,7 +44,7 @@ export type ResourceOf = Partial<Resource> & { type: string }
 // `inside`: that of `:id`, which must be the token's (403 `tenant_mismatch` for its members, 404 for other callers).
 export type TenantScope = 'token' | 'path' | 'inside'
 
-interface Common<B extends ZodType, Q extends ZodObject, R extends ZodType> {
+export interface Common<B extends ZodType, Q extends ZodObject, R extends ZodType> {
   method: Method
   /** Full path with parameters as `:id`, without a trailing slash. The router matches both forms. */
   path: string
@@ -125,8 +126,7 @@ export interface ResourceSpec<B extends ZodType, Q extends ZodObject, R extends 
 
 /**
  * Decided inside the transaction of the change: on what `load` gives, else on what was sent. The same transaction
- * consumes the approval that permits it. The functions do SQL only, because they can run again after a serialization
- * failure.
+ * consumes the approval that permits it. The functions do SQL only: after a serialization failure they run again.
  */
 export interface ChangeSpec<B extends ZodType, Q extends ZodObject, R extends ZodType, L, P>
   extends Omit<Common<B, Q, R>, 'readAction'> {
@@ -181,7 +181,7 @@ export type Route = Omit<Common<ZodType, ZodObject, ZodType>, 'body' | 'query' |
   body: ZodType | undefined
   query: ZodObject | undefined
   answer: ZodType | null
-} & (Handled | OnResource | Changing)
+} & (Handled | OnResource | Changing | ChangingMany)
 
 /** The functions of a route without the types of its body, query and rows. */
 export interface Handled {
@@ -212,7 +212,7 @@ export interface Changing {
 export type AnyInput = RouteInput<unknown, unknown, Caller | null>
 export type AnyLoadInput = Omit<RouteInput<unknown, unknown, Bearer>, 'requestInfo'>
 
-const defaults = { body: undefined, query: undefined, scope: 'token', anonymous: false } as const
+export const defaults = { body: undefined, query: undefined, scope: 'token', anonymous: false } as const
 
 /** A route that is decided before it runs. */
 export function route<B extends ZodType, Q extends ZodObject, R extends ZodType, L = undefined>(

@@ -5,6 +5,7 @@ import { assertAllAllowed, type Permit, permit } from './permit.ts'
 import { repeatableCall } from './repeatable-call.ts'
 import type { Input, PathDeps, RequestContext } from './request-context.ts'
 import type { AnyInput } from './route.ts'
+import { runBulk } from './run-bulk.ts'
 import { runChange } from './run-change.ts'
 import { storedCallOf } from './stored-call.ts'
 
@@ -36,6 +37,8 @@ export async function runRoute(
       )
       return route.handle(loaded, routeInput)
     }
+    case 'bulk':
+      return runBulk(deps, request, route, routeInput)
     case 'change': {
       const answer = await runChange(deps, request, {
         route,

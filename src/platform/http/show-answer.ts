@@ -9,6 +9,8 @@ import { viewRows } from './row-view.ts'
 
 /** The part of an answer that the caller can see: denied rows are left out, masked fields are null. Throws 401, 403. */
 export async function showAnswer(deps: PathDeps, request: RequestContext, answer: unknown): Promise<unknown> {
+  // Each of its items was decided by itself, and the results are no rows.
+  if (request.route.kind === 'bulk') return answer
   if (answer instanceof DecidedPage) return answer.body
   if (answer instanceof Accepted) return answer
   if (isPage(answer)) return { ...answer, results: await shownRows(deps, request, answer.results) }

@@ -43,9 +43,9 @@ export function measureLog(log: DecisionLog, metrics: Metrics): DecisionLog {
       for (const record of records) count(record)
       return log.record(...records)
     },
-    recordIn(tx, record) {
-      const stored = log.recordIn(tx, record)
-      stored?.then(() => count(record))
+    recordIn(tx, ...records) {
+      const stored = log.recordIn(tx, ...records)
+      stored?.then(() => records.forEach(count))
       return stored
     },
   }

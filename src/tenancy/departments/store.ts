@@ -76,6 +76,19 @@ export async function lockDepartmentShared(tx: Tx, tenantId: string, id: string)
   return locked !== null
 }
 
+/** As {@link lockDepartmentShared}, for many departments. Gives the ids of those that exist. */
+export async function lockDepartmentsShared(
+  tx: Tx,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set()
+  const locked = await tx.anyFirst(sql.type(idRow)`
+    select id from departments where tenant_id = ${tenantId} and id = any(${sql.array([...ids], 'uuid')})
+    order by id for key share`)
+  return new Set(locked)
+}
+
 /** Waits for transactions that assign members to a department, and blocks new ones until this transaction ends. */
 export async function lockDepartment(tx: Tx, tenantId: string, id: string): Promise<void> {
   tx.later(sql.unsafe`select 1 from departments where tenant_id = ${tenantId} and id = ${id} for update`)

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { addToCount } from '../../platform/db/count-rows.ts'
 import { listsOfValues } from '../../platform/db/rows.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
@@ -39,4 +40,20 @@ export function insertMembers(tx: Tx, { tenantId, members, roleIds, at: atMs }: 
   )
   addToCount(tx, tenantId, 'memberships', members.length)
   giveRoles(tx, { tenantId, memberIds: members.map(({ id }) => id), roleIds })
+}
+
+const lockedRow = z.object({ user_id: z.uuid() })
+
+/** As `lockMemberShared`, for many users. Gives those who are members. */
+export async function lockMembersShared(
+  tx: Tx,
+  tenantId: string,
+  userIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (userIds.length === 0) return new Set()
+  const ids = await tx.anyFirst(sql.type(lockedRow)`
+    select user_id from memberships
+    where tenant_id = ${tenantId} and user_id = any(${sql.array([...userIds], 'uuid')})
+    order by user_id for key share`)
+  return new Set(ids)
 }

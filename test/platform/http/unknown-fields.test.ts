@@ -147,6 +147,7 @@ t.test('these bodies refuse every member that they do not know; the others missp
     'POST /api/v1/tenants/leave',
   ])
   t.same(routes.filter(refusesUnknownFields).map(nameOf).sort(), [
+    'DELETE /api/v1/resources',
     'DELETE /api/v1/users/me',
     'PATCH /api/v1/policies/:id',
     'PATCH /api/v1/service-accounts/:id',
@@ -183,6 +184,7 @@ t.test('these bodies refuse every member that they do not know; the others missp
     'POST /api/v1/users/me/keys/:kid/rotate',
     'POST /api/v1/webhooks',
     'PUT /api/v1/policies/:id',
+    'PUT /api/v1/resources',
     'PUT /api/v1/resources/:resource_type/:resource_id',
     'PUT /api/v1/tenants/:id',
     'PUT /api/v1/tenants/:id/departments/:did',
