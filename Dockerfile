@@ -16,6 +16,7 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-update-notifier && n
 COPY src src
 COPY workers workers
 COPY policies policies
+COPY packages/console/bundle packages/console/bundle
 # The committed bundle must be that of these sources, and answer every golden case; nothing is compiled here.
 RUN ["node", "--input-type=module", "-e", "\
   const { ensureBundle } = await import('/app/src/policy-toolchain/policies.ts'); \

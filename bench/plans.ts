@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { type Plan, predicateOf, sqlOf } from '../src/client/exports.ts'
+import { type Plan, predicateOf, sqlOf } from '../packages/client/exports.ts'
 import { startEmbeddedPostgres } from '../src/development/embedded-postgres.ts'
 import type { DataType } from '../src/policy-engine/compile/conditions.ts'
 import { openAccessEngine } from '../src/policy-engine/evaluate/engine.ts'

@@ -162,7 +162,7 @@ async function inMails(tally: Tally, service: Service, owner: Client) {
 
 /** Every page of the router; new ones are included automatically. */
 async function pathsOf(ids: Record<string, string>): Promise<string[]> {
-  const file = new URL('../../src/console/browser/router.tsx', import.meta.url)
+  const file = new URL('../../packages/console/router.tsx', import.meta.url)
   const found = [...(await readFile(file, 'utf8')).matchAll(/^ +in\w+\('(\/[^']*)'/gm)].map(
     ([, path]) => path!,
   )

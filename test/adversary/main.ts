@@ -1,6 +1,6 @@
 import { defaulted, flag, namesOf, optional, wholeNumber } from '../../src/cli/options.ts'
 import { scriptOptions } from '../../src/cli/script-options.ts'
-import { startTestCluster } from '../../src/test-runner/test-cluster.ts'
+import { startTestCluster } from '../../tools/tests/test-cluster.ts'
 import type { Attack, Size } from './attack.ts'
 import { attacks } from './attacks.ts'
 import { applyMutations } from './mutation-run.ts'

@@ -14,7 +14,7 @@ import { brokenOff } from './run-attack.ts'
 // Postgres that is gone ends the run. A run ends at its first finding.
 
 const root = join(import.meta.dirname, '..', '..')
-const copied = ['src', 'workers', 'test', 'policies', 'package.json', 'tsconfig.json']
+const copied = ['src', 'workers', 'packages', 'tools', 'test', 'policies', 'package.json', 'tsconfig.json']
 
 type Verdict = { found: boolean; note: string }
 

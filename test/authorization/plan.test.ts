@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { bearer, createClient, predicateOf, sqlOf } from '../../src/client/exports.ts'
+import { bearer, createClient, predicateOf, sqlOf } from '../../packages/client/exports.ts'
 import { resolveOpa } from '../../src/policy-toolchain/opa.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { inTime } from '../helpers/in-time.ts'

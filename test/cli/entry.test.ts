@@ -13,10 +13,11 @@ async function checkout(t: Test): Promise<string> {
   const folder = t.testdir({
     'package.json': '{"type":"module"}',
     'old.cjs': pretendTo('20.19.0'),
-    src: { development: {} },
+    src: {},
+    tools: { tour: {} },
   })
   await cp(join(root, 'src', 'entry.cjs'), join(folder, 'src', 'entry.cjs'))
-  await writeFile(join(folder, 'src', 'development', 'tour.ts'), tour)
+  await writeFile(join(folder, 'tools', 'tour', 'tour.ts'), tour)
   return folder
 }
 

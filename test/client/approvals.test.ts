@@ -1,5 +1,5 @@
 import t from 'tap'
-import { bearer, createClient, isProblem } from '../../src/client/exports.ts'
+import { bearer, createClient, isProblem } from '../../packages/client/exports.ts'
 import { about, newInvoice, openHouse } from '../authorization/approvals/counting-house.ts'
 import { approve } from '../authorization/approvals/office.ts'
 import { sharedService } from '../helpers/shared-service.ts'

@@ -10,7 +10,7 @@ import {
   TokenNotValid,
   type TokenPair,
   tokenVerifier,
-} from '../../src/client/exports.ts'
+} from '../../packages/client/exports.ts'
 import { openOffice } from '../authorization/approvals/office.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { startService } from '../helpers/service.ts'

@@ -9,7 +9,7 @@ import {
   keepFresh,
   type Refusal,
   tokenVerifier,
-} from '../../src/client/exports.ts'
+} from '../../packages/client/exports.ts'
 import { about, newInvoice, openHouse } from '../authorization/approvals/counting-house.ts'
 import { approve } from '../authorization/approvals/office.ts'
 import { startService } from '../helpers/service.ts'

@@ -11,11 +11,11 @@ import {
   createGuard,
   type Guard,
   tokenVerifier,
-} from '../../src/client/exports.ts'
-import { expressGuard } from '../../src/client/express.ts'
-import { callerOf, fastifyGuard } from '../../src/client/fastify.ts'
-import { koaGuard } from '../../src/client/koa.ts'
-import { nextGuard } from '../../src/client/next.ts'
+} from '../../packages/client/exports.ts'
+import { expressGuard } from '../../packages/client/express.ts'
+import { callerOf, fastifyGuard } from '../../packages/client/fastify.ts'
+import { koaGuard } from '../../packages/client/koa.ts'
+import { nextGuard } from '../../packages/client/next.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { startService } from '../helpers/service.ts'
 import { codeAt, enrol } from '../identity/otp/authenticator.ts'

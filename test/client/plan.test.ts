@@ -1,5 +1,5 @@
 import t from 'tap'
-import { NotTranslatable, type Plan, predicateOf, sqlOf } from '../../src/client/exports.ts'
+import { NotTranslatable, type Plan, predicateOf, sqlOf } from '../../packages/client/exports.ts'
 import { disposableDatabase } from '../helpers/database.ts'
 import { withClient } from '../helpers/query.ts'
 

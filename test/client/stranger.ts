@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { mkdir, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { buildClient, packClient } from '../../release/build-client.ts'
+import { buildClient, packClient } from '../../tools/release/build-client.ts'
 
 const exec = promisify(execFile)
 export const root = join(import.meta.dirname, '..', '..')

@@ -17,7 +17,7 @@ t.test('guards compile in the ordinary use of each framework, and so do calls', 
 })
 
 t.test('the examples of the README compile as they stand', async (t) => {
-  const text = await readFile(join(root, 'src/client/README.md'), 'utf8')
+  const text = await readFile(join(root, 'packages/client/README.md'), 'utf8')
   const blocks = [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code)
   t.equal(blocks.length, 7)
   const files = await Promise.all(

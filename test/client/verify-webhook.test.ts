@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
-import { verifyWebhook, WebhookNotValid } from '../../src/client/exports.ts'
+import { verifyWebhook, WebhookNotValid } from '../../packages/client/exports.ts'
 import { startService } from '../helpers/service.ts'
 import { expect } from '../tenancy/staff.ts'
 import { startReceiver } from '../workers/receiver.ts'

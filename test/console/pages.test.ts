@@ -25,7 +25,7 @@ const pages = [
 const dark = new Set(['/', '/account/security', '/members', '/audit', '/organisation'])
 
 t.test('the pages take at most 350 kB, and the first screen 150 kB, as they are sent', async (t) => {
-  const folder = new URL('../../src/console/bundle/', import.meta.url)
+  const folder = new URL('../../packages/console/bundle/', import.meta.url)
   const sent = new Map(
     readdirSync(folder)
       .filter((name) => /\.(js|css)$/.test(name))

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readTable } from '../../src/console/browser/invitations/read-rows.ts'
+import { readTable } from '../../packages/console/invitations/read-rows.ts'
 
 const known = { roles: ['member', 'admin'], departments: [{ id: 'd1', name: 'Finance' }] }
 const read = (...lines: string[]) => readTable(lines.join('\n'), known)

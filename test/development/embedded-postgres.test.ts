@@ -10,7 +10,7 @@ import t, { type Test } from 'tap'
 import { removeEmbeddedPostgres, startEmbeddedPostgres } from '../../src/development/embedded-postgres.ts'
 import { isAlive } from '../../src/development/instance-lock.ts'
 import { canEnter, chooseAccount } from '../../src/development/postgres-binaries.ts'
-import { volatileSettings as settings } from '../../src/test-runner/test-cluster.ts'
+import { volatileSettings as settings } from '../../tools/tests/test-cluster.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const isRoot = process.getuid?.() === 0

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { acquireInstanceLock } from '../../src/development/instance-lock.ts'
-import { steps } from '../../src/development/tour/steps.ts'
+import { steps } from '../../tools/tour/steps.ts'
 import { startService } from '../helpers/service.ts'
 
 const entry = join(import.meta.dirname, '..', '..', 'src', 'entry.cjs')

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
-import { type CitusCluster, findCitus, startCitusCluster } from '../../src/test-runner/citus-cluster.ts'
+import { type CitusCluster, findCitus, startCitusCluster } from '../../tools/tests/citus-cluster.ts'
 import { query } from '../helpers/query.ts'
 import type { Service } from '../helpers/service.ts'
 

@@ -17,7 +17,7 @@ interface Example {
 
 t.test('the code of the page lists what evaluations permit', async (t) => {
   const [, code = ''] = /^```ts\n(.*?)\n```$/ms.exec(page) ?? []
-  const client = pathToFileURL(join(root, 'src/client/exports.ts')).href
+  const client = pathToFileURL(join(root, 'packages/client/exports.ts')).href
   const folder = t.testdir({
     'invoices.ts': code
       .replace('@bailiwick/client', client)

@@ -86,7 +86,7 @@ const toWrite = ['src/platform/db/migrations/NNNN-what.sql', 'policies/authz/inv
 
 t.test('every path that a document names exists', async (t) => {
   const path =
-    /(?:`|\bnode )((?:src|workers|policies|test|docs|bench|release|\.github|\.ci)\/[\w./@-]+)(?=[`\s])/g
+    /(?:`|\bnode )((?:src|workers|policies|packages|tools|test|docs|bench|\.github|\.ci)\/[\w./@-]+)(?=[`\s])/g
   const named = documents.flatMap((document) =>
     [...read(document).matchAll(path)].map(([, path = '']) => ({ document, path })),
   )

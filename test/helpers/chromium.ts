@@ -1,6 +1,6 @@
 import { type Browser, chromium } from 'playwright-core'
 import type { Test } from 'tap'
-import { chromiumPath } from '../../src/console-toolchain/chromium-path.ts'
+import { chromiumPath } from '../../tools/console/chromium-path.ts'
 
 export { chromiumPath }
 

@@ -1,4 +1,4 @@
-import { startTestCluster, type TestCluster } from '../../src/test-runner/test-cluster.ts'
+import { startTestCluster, type TestCluster } from '../../tools/tests/test-cluster.ts'
 
 /** The cluster of this process, when no address is given: the number of its users, and the function that stops it. */
 let own: Promise<TestCluster> | undefined

@@ -16,7 +16,7 @@ import { answerBrokenRequests } from '../../src/platform/http/broken-requests.ts
 import { gracefulClose } from '../../src/platform/http/graceful-close.ts'
 import { listenOn } from '../../src/platform/http/listen.ts'
 import { newServer } from '../../src/platform/http/new-server.ts'
-import { volatileSettings } from '../../src/test-runner/test-cluster.ts'
+import { volatileSettings } from '../../tools/tests/test-cluster.ts'
 import { productionSettings, startProcess } from '../helpers/production.ts'
 import { header, mailServer } from '../workers/mail-server.ts'
 import { freePort, hasRedis, startRedis, until } from '../workers/stage.ts'

@@ -33,7 +33,7 @@ const goldenCase = {
 
 t.test('a platform rule gets the attributes that it reads', { skip }, async (t) => {
   const copy = t.testdir()
-  for (const part of ['src', 'policies', 'package.json', 'tsconfig.json'])
+  for (const part of ['src', 'tools', 'policies', 'package.json', 'tsconfig.json'])
     cpSync(join(projectRoot, part), join(copy, part), { recursive: true })
   symlinkSync(join(projectRoot, 'node_modules'), join(copy, 'node_modules'))
   const path = (file: string) => join(copy, 'policies', file)

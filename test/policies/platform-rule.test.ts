@@ -30,7 +30,7 @@ function lineQueue() {
 
 t.test('from a new rule to the bundle that a running service takes', { skip }, async (t) => {
   const copy = t.testdir()
-  for (const part of ['src', 'policies', 'package.json', 'tsconfig.json'])
+  for (const part of ['src', 'tools', 'policies', 'package.json', 'tsconfig.json'])
     cpSync(join(projectRoot, part), join(copy, part), { recursive: true })
   symlinkSync(join(projectRoot, 'node_modules'), join(copy, 'node_modules'))
   const path = (file: string) => join(copy, file)

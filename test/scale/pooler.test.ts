@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { startTestCluster } from '../../src/test-runner/test-cluster.ts'
+import { startTestCluster } from '../../tools/tests/test-cluster.ts'
 import { passwordOfRoles } from '../helpers/database.ts'
 import { startPgBouncer } from './pgbouncer.ts'
 

@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import pg from 'pg'
 import type { Test } from 'tap'
 import { chooseAccount, serverEnvironment } from '../../src/development/postgres-binaries.ts'
-import { volatileSettings } from '../../src/test-runner/test-cluster.ts'
+import { volatileSettings } from '../../tools/tests/test-cluster.ts'
 import { freePort } from '../workers/stage.ts'
 
 const run = promisify(execFile)

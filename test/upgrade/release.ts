@@ -31,7 +31,7 @@ export async function nextRelease(
   migrations: Record<string, string>,
 ): Promise<string> {
   const folder = temporaryFolder(t)
-  for (const part of ['package.json', 'src', 'workers', 'policies'])
+  for (const part of ['package.json', 'src', 'workers', 'packages', 'policies'])
     await cp(join(root, part), join(folder, part), { recursive: true })
   const target = join(folder, 'src', 'platform', 'db', 'migrations')
   for (const [name, text] of Object.entries(migrations)) writeFileSync(join(target, name), text)

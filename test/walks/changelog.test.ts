@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { sectionsOf } from '../../release/changelog.ts'
+import { sectionsOf } from '../../tools/release/changelog.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const sections = sectionsOf(readFileSync(join(root, 'CHANGELOG.md'), 'utf8'))

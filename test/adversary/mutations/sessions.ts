@@ -242,7 +242,7 @@ export const sessionsMutations: readonly Mutation[] = [
   {
     what: 'a second factor leaves the cookie',
     attacks: ['factors'],
-    file: 'src/console/credentials.ts',
+    file: 'src/pages/console-session/credentials.ts',
     find: 'if (showed) await replaceCookie(deps, http)',
     replace: 'if (showed && !http) await replaceCookie(deps, http)',
   },

@@ -1,0 +1,73 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import type { Middleware } from 'koa'
+import type { Config } from '../../config.ts'
+import { notFound } from '../../platform/errors.ts'
+import { asset } from '../asset.ts'
+
+const folder = new URL('../../../packages/console/bundle/', import.meta.url)
+
+/** What the page loads, by name of the file: written by `npm run console`. */
+interface Index {
+  script: string
+  style: string
+  parts: string[]
+}
+
+// No file of another origin, no inline code, no HTML from text: no text that a person entered can run.
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+/**
+ * The pages of the console: one document for every address, and the files that it loads, whose names contain a hash of
+ * their content. `publicUrl` gives the prefix of the addresses; the settings say whether links to sign in are mailed. A
+ * request that is not a GET goes on.
+ */
+export function consolePages(
+  publicUrl: () => string,
+  { MAGIC_LINK_ENABLED, EMAIL_LINK_MAGIC }: Pick<Config, 'MAGIC_LINK_ENABLED' | 'EMAIL_LINK_MAGIC'>,
+): Middleware {
+  // A link to a page of an application signs in there, not here.
+  const magicLink = MAGIC_LINK_ENABLED && EMAIL_LINK_MAGIC === undefined
+  const files = new Map(
+    (existsSync(folder) ? readdirSync(folder) : []).map((name) => [
+      `/console/assets/${name}`,
+      asset(name, readFileSync(new URL(name, folder)), { immutable: true }).serve,
+    ]),
+  )
+  const index = JSON.parse(readFileSync(new URL('index.json', folder), 'utf8')) as Index
+  return (ctx, next) => {
+    if (!/^\/console(\/|$)/.test(ctx.path) || !['GET', 'HEAD'].includes(ctx.method)) return next()
+    if (ctx.path.startsWith('/console/assets/')) {
+      const serve = files.get(ctx.path)
+      if (!serve) throw notFound()
+      return serve(ctx, next)
+    }
+    const prefix = new URL(publicUrl()).pathname.replace(/\/$/, '')
+    ctx.set({
+      'Content-Security-Policy': policy,
+      'Cross-Origin-Opener-Policy': 'same-origin',
+      'Cache-Control': 'no-store',
+    })
+    ctx.type = 'html'
+    ctx.body = html(prefix, magicLink, index)
+  }
+}
+
+const html = (prefix: string, magicLink: boolean, { script, style, parts }: Index) => `<!doctype html>
+<html lang="en" data-prefix="${prefix}" data-magic-link="${magicLink}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<title>Bailiwick</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${prefix}/console/assets/${style}">
+${parts.map((part) => `<link rel="modulepreload" href="${prefix}/console/assets/${part}">\n`).join('')}<script type="module" src="${prefix}/console/assets/${script}"></script>
+</head>
+<body>
+<div id="console"><noscript>The console needs JavaScript. The API is described at ${prefix}/docs.</noscript></div>
+</body>
+</html>
+`

@@ -1,0 +1,172 @@
+import type { Context, Middleware } from 'koa'
+import type { Deps } from '../../deps.ts'
+import { asSystem } from '../../platform/db/transaction.ts'
+import { ApiError } from '../../platform/errors.ts'
+import { Versioned } from '../../platform/http/etag.ts'
+import { dispatch, type Served } from '../../platform/http/registry.ts'
+import type { PathDeps } from '../../platform/http/request-context.ts'
+import { requestPath } from '../../platform/http/request-path.ts'
+import type { AnyInput, Method, Route } from '../../platform/http/route.ts'
+import { clearCookie, cookieHashOf } from './cookie.ts'
+import { cookieCredentials, heldBy, keepTokensOfRefusal } from './credentials.ts'
+import { refuseCrossSite } from './refuse-cross-site.ts'
+import { deleteHeld, type HeldRow, recordImpersonation } from './store.ts'
+
+/** Routes that exist for clients with tokens only. */
+const forTokens = new Set(['/api/v1/auth/login', '/api/v1/auth/refresh'])
+
+/** Routes whose caller throws others out: a copy of their cookie, too. */
+const renewing = new Set(['/api/v1/auth/password/change'])
+
+const isServed = (path: string) => /^\/(api|access)\/v1\//.test(path) && !forTokens.has(path)
+
+/** Where the console serves a route: `/api/v1/…` below `/console/api/`, `/access/v1/…` below `/console/api/access/`. */
+const consolePath = (path: string) =>
+  path.replace(/^\/(api|access)\/v1/, (_, tree) => (tree === 'api' ? '/console/api' : '/console/api/access'))
+
+/**
+ * Everything below `/console/`: the session (docs/how-to/console.md), and `/console/api/`, which serves the routes of
+ * `/api/v1/` (and, below `access/`, `/access/v1/`) through the same pipeline with the console's cookie in place of a token. The pages are those of `page`.
+ */
+export function consoleRoutes(deps: Deps & PathDeps, routes: readonly Route[]): Middleware {
+  const served: Served[] = []
+  const session = cookieCredentials(deps, 'session')
+  const pending = cookieCredentials(deps, 'pending')
+  const renewed = cookieCredentials(deps, 'session', { renews: true })
+  const named = (method: Method, path: string): Route => {
+    const found = routes.find((route) => route.method === method && route.path === `/api/v1/${path}`)
+    if (!found) throw new Error(`The console needs ${method} /api/v1/${path}`)
+    return found
+  }
+  const serve = (method: Method, path: string, handle: Middleware) => served.push({ method, path, handle })
+
+  for (const route of routes)
+    if (isServed(route.path)) {
+      const credentials = renewing.has(route.path) ? renewed : session
+      serve(route.method, consolePath(route.path), requestPath(deps, route, credentials))
+    }
+
+  const logIn = requestPath(deps, named('POST', 'auth/login'), session)
+  const showFactor = requestPath(deps, named('POST', 'auth/otp/verify'), pending)
+  const mailCode = requestPath(deps, named('POST', 'auth/otp/email/send'), pending)
+  const begin = requestPath(deps, named('POST', 'auth/passkeys/verify/options'), pending)
+  const showPasskey = requestPath(deps, named('POST', 'auth/passkeys/verify'), pending)
+  const setUpApp = requestPath(deps, named('POST', 'auth/otp/totp/setup'), pending)
+  const confirmApp = requestPath(deps, named('POST', 'auth/otp/totp/confirm'), pending)
+  const read = requestPath(deps, stateRoute(named('GET', 'users/me')), session)
+  const self = cookieCredentials(deps, 'self')
+  const readSelf = requestPath(deps, stateRoute(named('GET', 'users/me')), self)
+  const logOut = requestPath(deps, named('POST', 'auth/logout'), self)
+  serve('POST', '/console/session', logIn)
+  serve('POST', '/console/session/second-factor', showFactor)
+  serve('POST', '/console/session/second-factor/email', mailCode)
+  serve('POST', '/console/session/second-factor/passkey/options', begin)
+  serve('POST', '/console/session/second-factor/passkey', showPasskey)
+  serve('POST', '/console/session/second-factor/app', setUpApp)
+  serve('POST', '/console/session/second-factor/app/confirm', confirmApp)
+  serve('GET', '/console/session', showState(deps, read, readSelf))
+  serve('DELETE', '/console/session/impersonation', endImpersonation(deps, readSelf))
+  serve('DELETE', '/console/session', signOut(deps, logOut))
+
+  return inFolder(deps, dispatch(served), refuseCrossSite(deps.publicUrl))
+}
+
+/** Paths whose requests the cookie authenticates. */
+const folder = /^\/console\/(api|session)(\/|$)/
+
+function inFolder(deps: Deps, serve: Middleware, refuseForeign: Middleware): Middleware {
+  return async (ctx, next) => {
+    if (!folder.test(ctx.path)) return next()
+    try {
+      await refuseForeign(ctx, () => serve(ctx, next))
+      // Also where the API allows a private cache: nothing of a session may show after it has ended.
+      ctx.set('Cache-Control', 'no-store')
+    } catch (error) {
+      if (error instanceof ApiError) await keepTokensOfRefusal(deps, ctx, error)
+      throw error
+    }
+  }
+}
+
+/** The caller's profile as the state of the session. */
+const stateRoute = (profile: Route): Route =>
+  ({
+    ...profile,
+    versioned: false,
+    async handle(input: AnyInput, loaded: unknown) {
+      const answer = profile.kind === 'handle' && (await profile.handle(input, loaded))
+      const user = answer instanceof Versioned ? answer.body : answer
+      return { authenticated: true, user }
+    },
+  }) as Route
+
+/** Whether the browser is signed in is an answer, not a refusal. */
+const showState =
+  (deps: Deps, read: Middleware, readSelf: Middleware): Middleware =>
+  async (ctx, next) => {
+    const held = await heldBy(deps, ctx)
+    let waits = held?.pending_id ? { otp_required: true, methods: held.methods } : {}
+    try {
+      if (held?.family_id) return await orAsSelf(deps, held, read, readSelf)(ctx, next)
+    } catch (error) {
+      if (!(error instanceof ApiError && error.status === 401)) throw error
+      // The read itself may find that a factor is due.
+      const { otp_required, methods } = error.members as Partial<{ otp_required: true; methods: string[] }>
+      waits = otp_required && methods ? { otp_required, methods } : {}
+    }
+    ctx.status = 200
+    ctx.type = 'application/json; charset=utf-8'
+    ctx.body = JSON.stringify({ authenticated: false, ...waits })
+  }
+
+/** Reads the state. When the person may no longer act as another member, that ends, and their own state is read. */
+const orAsSelf =
+  (
+    deps: Deps,
+    { id, family_id, impersonated_id: acting }: HeldRow,
+    read: Middleware,
+    readSelf: Middleware,
+  ): Middleware =>
+  async (ctx, next) => {
+    try {
+      return await read(ctx, next)
+    } catch (error) {
+      if (acting === null || !(error instanceof ApiError && [401, 403].includes(error.status))) throw error
+      await asSystem(deps.db, 'a cookie names its person and tenant', (tx) =>
+        recordImpersonation(tx, { id, family_id }, null),
+      )
+      return readSelf(ctx, next)
+    }
+  }
+
+/** The person is themselves again. Answers the state of the session. */
+const endImpersonation =
+  (deps: Deps, readSelf: Middleware): Middleware =>
+  async (ctx, next) => {
+    const held = await heldBy(deps, ctx)
+    if (held)
+      await asSystem(deps.db, 'a cookie names its person and tenant', (tx) =>
+        recordImpersonation(tx, held, null),
+      )
+    return readSelf(ctx, next)
+  }
+
+/** Ends the session, if it is not over yet, and the cookie in any case. */
+const signOut =
+  (deps: Deps, logOut: Middleware): Middleware =>
+  async (ctx: Context, next) => {
+    const hash = cookieHashOf(deps.config, ctx)
+    try {
+      if (hash) await logOut(ctx, next)
+    } catch (error) {
+      // 403: the person can no longer use this tenant. 429: no calls are left. Without its cookie, no one can use the
+      // session.
+      if (!(error instanceof ApiError && [401, 403, 429].includes(error.status))) throw error
+    } finally {
+      clearCookie(deps.config, ctx)
+      if (hash) await asSystem(deps.db, 'a cookie names its person and tenant', (tx) => deleteHeld(tx, hash))
+    }
+    ctx.status = 200
+    ctx.type = 'application/json; charset=utf-8'
+    ctx.body = JSON.stringify({ authenticated: false })
+  }

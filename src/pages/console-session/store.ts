@@ -1,0 +1,104 @@
+import { z } from 'zod'
+import type { Read } from '../../platform/db/read.ts'
+import { idRow } from '../../platform/db/row-schemas.ts'
+import { sql, type Tx } from '../../platform/db/transaction.ts'
+
+const moment = (ms: number) => sql.timestamp(new Date(ms))
+
+const heldRow = z.object({
+  id: z.uuid(),
+  checked_until: z.number(),
+  methods: z.array(z.string()),
+  family_id: z.uuid().nullable(),
+  session_id: z.uuid().nullable(),
+  user_id: z.uuid().nullable(),
+  tenant_id: z.uuid().nullable(),
+  pending_id: z.uuid().nullable(),
+  pending_user_id: z.uuid().nullable(),
+  pending_tenant_id: z.uuid().nullable(),
+  impersonated_id: z.uuid().nullable(),
+})
+
+export type HeldRow = z.infer<typeof heldRow>
+
+/** What a cookie stands for: a chain of refresh tokens, a waiting sign-in, or both. Null if unknown or over. */
+export function findHeld(read: Read, cookieHash: Buffer, now: number): Promise<HeldRow | null> {
+  const at = moment(now)
+  return read.maybeOne(sql.type(heldRow)`
+    select c.id, c.checked_until, c.methods, f.id as family_id, f.session_id, f.user_id, f.tenant_id,
+           p.id as pending_id, p.user_id as pending_user_id, p.tenant_id as pending_tenant_id,
+           case when c.impersonated_until > ${at} then c.impersonated_id end as impersonated_id
+    from console_sessions c
+    left join refresh_families f on f.id = c.family_id and f.ended_at is null and f.expires_at > ${at}
+    left join pending_sessions p on p.id = c.pending_id and p.ended_at is null and p.expires_at > ${at}
+    where c.cookie_hash = ${sql.binary(cookieHash)} and c.expires_at > ${at}`)
+}
+
+/** What a cookie is to stand for. Times are in ms since 1970. */
+export interface Holding {
+  familyId: string | null
+  checkedUntil: number
+  pendingId: string | null
+  methods: readonly string[]
+  expiresAt: number
+}
+
+/** Inserts a new cookie. As the system role. */
+export async function insertHeld(
+  tx: Tx,
+  cookie: Holding & { id: string; cookieHash: Buffer; at: number },
+): Promise<void> {
+  const { id, cookieHash, familyId, checkedUntil, pendingId, methods, at, expiresAt } = cookie
+  tx.later(sql.unsafe`
+    insert into console_sessions (id, cookie_hash, family_id, checked_until, pending_id, methods, created_at, expires_at)
+    values (${id}, ${sql.binary(cookieHash)}, ${familyId}, ${moment(checkedUntil)}, ${pendingId},
+            ${sql.array(methods, 'text')}, ${moment(at)}, ${moment(expiresAt)})`)
+}
+
+/** Gives a cookie another tenant of its session. As the system role. */
+export async function replaceHeld(tx: Tx, id: string, holding: Holding): Promise<void> {
+  const { familyId, checkedUntil, pendingId, methods, expiresAt } = holding
+  tx.later(sql.unsafe`
+    update console_sessions set family_id = ${familyId}, checked_until = ${moment(checkedUntil)},
+      pending_id = ${pendingId}, methods = ${sql.array(methods, 'text')}, expires_at = ${moment(expiresAt)},
+      impersonated_id = null, impersonated_until = null
+    where id = ${id}`)
+}
+
+/**
+ * Notes whom the person of a cookie acts as, and until when (ms since 1970); null: no one. False, and nothing is noted,
+ * when the cookie stands for another chain by now, such as one of another tenant. As the system role.
+ */
+export async function recordImpersonation(
+  tx: Tx,
+  { id, family_id: familyId }: Pick<HeldRow, 'id' | 'family_id'>,
+  acting: { userId: string; until: number } | null,
+): Promise<boolean> {
+  const noted = await tx.maybeOne(sql.type(idRow)`
+    update console_sessions set impersonated_id = ${acting?.userId ?? null},
+      impersonated_until = ${acting ? moment(acting.until) : null}
+    where id = ${id} and family_id = ${familyId} returning id`)
+  return noted !== null
+}
+
+/** Notes that the session of a cookie was checked. As the system role. */
+export async function recordChecked(tx: Tx, id: string, checkedUntil: number): Promise<void> {
+  tx.later(sql.unsafe`
+    update console_sessions set checked_until = ${moment(checkedUntil)} where id = ${id}`)
+}
+
+/** Notes that the session of a cookie waits for a second factor to enter, or to stay in, a tenant. As the system role. */
+export async function recordPending(
+  tx: Tx,
+  id: string,
+  pending: { pendingId: string; methods: readonly string[] },
+): Promise<void> {
+  tx.later(sql.unsafe`
+    update console_sessions set pending_id = ${pending.pendingId}, methods = ${sql.array(pending.methods, 'text')}
+    where id = ${id}`)
+}
+
+/** Forgets a cookie. As the system role. */
+export async function deleteHeld(tx: Tx, cookieHash: Buffer): Promise<void> {
+  tx.later(sql.unsafe`delete from console_sessions where cookie_hash = ${sql.binary(cookieHash)}`)
+}
