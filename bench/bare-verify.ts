@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { createPasswordHasher } from '../src/platform/crypto/passwords.ts'
+import { createPasswordHasher } from '../src/crypto/passwords.ts'
 
 // The lower bound for a login: an endpoint that only verifies a password, with the service's own hasher and its limit on
 // concurrent hashes.

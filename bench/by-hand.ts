@@ -13,7 +13,7 @@ import {
   SignJWT,
 } from 'jose'
 import pg from 'pg'
-import { type Answer, Flush, type Statement, type WireValue } from '../src/platform/db/flush.ts'
+import { type Answer, Flush, type Statement, type WireValue } from '../src/database/executor/flush.ts'
 import type { Caller, Recording } from './recordings.ts'
 
 // The lower bound for a request with the same guarantees: node:http, jose, and the statements that the service itself sent

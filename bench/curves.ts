@@ -1,4 +1,4 @@
-import { startEmbeddedPostgres } from '../src/development/embedded-postgres.ts'
+import { startEmbeddedPostgres } from '../src/start/development/embedded-postgres.ts'
 import { crowd } from '../test/helpers/crowd.ts'
 import { cpuOf, cpuOfTree } from './cpu.ts'
 import { callerOf } from './recordings.ts'

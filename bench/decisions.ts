@@ -9,7 +9,7 @@ import { readDecision } from '../src/policy-engine/evaluate/decision.ts'
 import { openAccessEngine } from '../src/policy-engine/evaluate/engine.ts'
 import { compileModule, inputText, type PolicyInstance } from '../src/policy-engine/evaluate/module.ts'
 import { type DecisionQuery, policyInput } from '../src/policy-engine/evaluate/query.ts'
-import { roleQuery } from '../src/policy-toolchain/role-table.ts'
+import { roleQuery } from '../src/policy-engine/opa/role-table.ts'
 import { percentile } from './percentile.ts'
 
 // Measures decisions in the process, from the query to the parsed answer, by the policies of the slice and by the number

@@ -1,4 +1,4 @@
-import { createMetrics } from '../src/platform/metrics/metrics.ts'
+import { createMetrics } from '../src/observe/metrics/metrics.ts'
 import { actionNames } from '../src/policy-engine/catalogue/actions.ts'
 
 // Measures the cost of metrics per request: node bench/metrics.ts [requests]

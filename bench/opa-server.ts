@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { projectRoot, resolveOpa } from '../src/policy-toolchain/opa.ts'
+import { projectRoot, resolveOpa } from '../src/policy-engine/opa/opa.ts'
 
 /** Decides many questions in one request, each with the rules of the service. */
 const batchRule = `package batch

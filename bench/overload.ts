@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { reportAndExit } from '../src/stop-signal.ts'
+import { reportAndExit } from '../src/start/stop-signal.ts'
 import { memoryOf } from './cpu.ts'
 import { type Probed, probe } from './probe.ts'
 import { type Account, generate, type Load, openStage, type Stage } from './stage.ts'

@@ -1,5 +1,5 @@
-import type { Statement } from '../src/platform/db/flush.ts'
-import { flushes } from '../src/platform/db/pool.ts'
+import type { Statement } from '../src/database/executor/flush.ts'
+import { flushes } from '../src/database/executor/pool.ts'
 
 // Preloaded by an API process (`--import`) that bench/recordings.ts starts. At each message it answers with the flushes to
 // Postgres since the message before.

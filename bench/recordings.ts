@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeJwt } from 'jose'
-import type { Statement } from '../src/platform/db/flush.ts'
+import type { Statement } from '../src/database/executor/flush.ts'
 import { evaluationBody } from './evaluation.ts'
 import { type Account, logIn } from './stage.ts'
 

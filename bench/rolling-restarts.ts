@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { type Config, readConfig } from '../src/config.ts'
-import { openDevelopment } from '../src/development/development.ts'
-import { removeEmbeddedPostgres } from '../src/development/embedded-postgres.ts'
-import { reportAndExit } from '../src/stop-signal.ts'
+import { type Config, readConfig } from '../src/settings/config.ts'
+import { openDevelopment } from '../src/start/development/development.ts'
+import { removeEmbeddedPostgres } from '../src/start/development/embedded-postgres.ts'
+import { reportAndExit } from '../src/start/stop-signal.ts'
 import { apiEnvironment, freePort, logIn, post } from './stage.ts'
 
 // Counts the requests lost while two API processes restart one after the other, behind a real balancer with the example
@@ -172,7 +172,7 @@ async function keepApi(
   held: boolean,
   ends: (() => Promise<unknown>)[],
 ): Promise<{ restart(): Promise<void> }> {
-  const entry = join(import.meta.dirname, '..', 'src', 'entry.cjs')
+  const entry = join(import.meta.dirname, '..', 'src', 'start', 'entry.cjs')
   const env = {
     ...apiEnvironment(config),
     PATH: process.env.PATH,

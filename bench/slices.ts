@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm'
 import { slicePolicies } from '../src/authorization/policies/slice-policies.ts'
 import { compilePolicy } from '../src/policy-engine/compile/compile-policy.ts'
 import { openAccessEngine } from '../src/policy-engine/evaluate/engine.ts'
-import { roleQuery } from '../src/policy-toolchain/role-table.ts'
+import { roleQuery } from '../src/policy-engine/opa/role-table.ts'
 
 // Measures policies that name many people: eight of 14.7 KB, each with 180 people and a list of 190 items. Prints the
 // size of their slice, the time of the first decisions with it, and the heap that 200 queries about types that no policy

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Config, readConfig } from '../src/config.ts'
-import { openDevelopment } from '../src/development/development.ts'
-import { removeEmbeddedPostgres } from '../src/development/embedded-postgres.ts'
+import { type Config, readConfig } from '../src/settings/config.ts'
+import { openDevelopment } from '../src/start/development/development.ts'
+import { removeEmbeddedPostgres } from '../src/start/development/embedded-postgres.ts'
 import { type Recording, recordStatements } from './recordings.ts'
 
 /** A task for the load generator: one connection per account. `follows`: each request sends the last answer's token. */
@@ -70,7 +70,7 @@ export interface Stage {
 }
 
 const here = import.meta.dirname
-export const entry = join(here, '..', 'src', 'entry.cjs')
+export const entry = join(here, '..', 'src', 'start', 'entry.cjs')
 
 /**
  * Starts a stage in a temporary folder, with the embedded Postgres in its default, durable configuration. `options` are
@@ -152,7 +152,7 @@ export async function serve(args: string[], env: Record<string, string>, path: s
     env: {
       PATH: process.env.PATH,
       UV_THREADPOOL_SIZE: size,
-      // As src/entry.cjs sets them and the size of the young generation: every server that is measured has the same.
+      // As src/start/entry.cjs sets them and the size of the young generation: every server that is measured has the same.
       MALLOC_ARENA_MAX: '1',
       MALLOC_MMAP_THRESHOLD_: '33554432',
       MALLOC_TRIM_THRESHOLD_: '67108864',

@@ -1,7 +1,7 @@
-import type { QueueBackend } from '../src/platform/jobs/queue-backend.ts'
-import type { MessageKey } from '../src/platform/jobs/queued-message.ts'
-import type { Message, QueueName } from '../src/platform/jobs/queues.ts'
-import type { Effect, NewDeadLetter } from '../src/platform/outbox/acknowledge.ts'
+import type { Effect, NewDeadLetter } from '../src/messages/outbox/acknowledge.ts'
+import type { QueueBackend } from '../src/messages/queues/queue-backend.ts'
+import type { MessageKey } from '../src/messages/queues/queued-message.ts'
+import type { Message, QueueName } from '../src/messages/queues/queues.ts'
 import type { WorkerDeps } from './deps.ts'
 import { jobProcessor, pauseBefore, Retry } from './process-job.ts'
 

@@ -1,20 +1,20 @@
-import { asWorker } from '../src/platform/db/transaction.ts'
-import { RefusedForGood, UnrecoverableError } from '../src/platform/describe-error.ts'
-import { DelayedError } from '../src/platform/jobs/delayed-error.ts'
-import type { MailQueue, Message } from '../src/platform/jobs/queues.ts'
-import type { Letter } from '../src/platform/mail/letter.ts'
+import { asWorker } from '../src/database/executor/transaction.ts'
+import type { Letter } from '../src/messages/mail/letter.ts'
 import {
   type ClaimedMail,
   claimMail,
   deleteMail,
   markFailed,
   markSent,
-} from '../src/platform/mail/mail-store.ts'
-import { decideNotice, type NoticeDecision } from '../src/platform/mail/notice-windows.ts'
-import { hourlyLimitOf, summaryOf, writeLetter } from '../src/platform/mail/templates.ts'
-import { acknowledge, type Effect, type NewDeadLetter } from '../src/platform/outbox/acknowledge.ts'
-import { appendEvent } from '../src/platform/outbox/append-event.ts'
-import { untilRecorded } from '../src/platform/outbox/until-recorded.ts'
+} from '../src/messages/mail/mail-store.ts'
+import { decideNotice, type NoticeDecision } from '../src/messages/mail/notice-windows.ts'
+import { hourlyLimitOf, summaryOf, writeLetter } from '../src/messages/mail/templates.ts'
+import { acknowledge, type Effect, type NewDeadLetter } from '../src/messages/outbox/acknowledge.ts'
+import { appendEvent } from '../src/messages/outbox/append-event.ts'
+import { untilRecorded } from '../src/messages/outbox/until-recorded.ts'
+import { DelayedError } from '../src/messages/queues/delayed-error.ts'
+import type { MailQueue, Message } from '../src/messages/queues/queues.ts'
+import { RefusedForGood, UnrecoverableError } from '../src/observe/describe-error.ts'
 import type { ActorMessage } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { fairSlots, type Slots } from './fair-slots.ts'

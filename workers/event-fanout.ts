@@ -1,7 +1,7 @@
 import { createDeliveries } from '../src/events/webhooks/create-deliveries.ts'
-import { acknowledgeTogether } from '../src/platform/outbox/acknowledge-together.ts'
-import { listEventsOf } from '../src/platform/outbox/event-store.ts'
-import { sumPerMinute } from '../src/platform/sum-per-minute.ts'
+import { sumPerMinute } from '../src/limits/sum-per-minute.ts'
+import { acknowledgeTogether } from '../src/messages/outbox/acknowledge-together.ts'
+import { listEventsOf } from '../src/messages/outbox/event-store.ts'
 import { defineActor } from './actor.ts'
 
 /** The relay enqueued the event and died before it committed the sequence. The message is tried again. */

@@ -1,5 +1,5 @@
 import { carryOut, requesterOf } from '../src/authorization/approvals/carry-out.ts'
-import { acknowledge } from '../src/platform/outbox/acknowledge.ts'
+import { acknowledge } from '../src/messages/outbox/acknowledge.ts'
 import { defineActor } from './actor.ts'
 import { fairSlots } from './fair-slots.ts'
 

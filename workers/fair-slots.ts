@@ -1,4 +1,4 @@
-import { DelayedError } from '../src/platform/jobs/delayed-error.ts'
+import { DelayedError } from '../src/messages/queues/delayed-error.ts'
 
 /** The slots of an actor in this process: how many messages it handles at a time, and how many of one key at most. */
 export interface Slots {

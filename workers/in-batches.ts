@@ -1,4 +1,4 @@
-import { asWorker, type Tx } from '../src/platform/db/transaction.ts'
+import { asWorker, type Tx } from '../src/database/executor/transaction.ts'
 import type { WorkerDeps } from './deps.ts'
 
 const batch = 1_000

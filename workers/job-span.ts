@@ -1,7 +1,7 @@
 import { ROOT_CONTEXT, type Span, SpanKind, trace } from '@opentelemetry/api'
-import type { QueuedMessage } from '../src/platform/jobs/queued-message.ts'
-import { inSpan } from '../src/platform/tracing/span.ts'
-import { contextOf } from '../src/platform/tracing/traceparent.ts'
+import type { QueuedMessage } from '../src/messages/queues/queued-message.ts'
+import { inSpan } from '../src/observe/tracing/span.ts'
+import { contextOf } from '../src/observe/tracing/traceparent.ts'
 
 const attributesOf = (queue: string) => ({
   'messaging.system': 'bullmq',

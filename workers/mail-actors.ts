@@ -1,4 +1,4 @@
-import type { MailQueue } from '../src/platform/jobs/queues.ts'
+import type { MailQueue } from '../src/messages/queues/queues.ts'
 import { defineActor } from './actor.ts'
 import { dropMail, mailDeliverer } from './deliver-mail.ts'
 import type { Slots } from './fair-slots.ts'

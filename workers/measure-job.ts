@@ -1,4 +1,4 @@
-import type { Metrics } from '../src/platform/metrics/metrics.ts'
+import type { Metrics } from '../src/observe/metrics/metrics.ts'
 
 /** Measures a job that no message starts; the next run does a failed one again. Returns the result of `work`. */
 export async function measureJob<T>(metrics: Metrics, actor: string, work: Promise<T>): Promise<T> {

@@ -1,6 +1,6 @@
 import { expired } from '../src/identity/expiry-store.ts'
-import { deleteAnswersBefore } from '../src/platform/idempotency/answer-store.ts'
-import { deleteOldWindows } from '../src/platform/mail/notice-windows.ts'
+import { deleteOldWindows } from '../src/messages/mail/notice-windows.ts'
+import { deleteAnswersBefore } from '../src/request/change/answer-store.ts'
 import type { WorkerDeps } from './deps.ts'
 import { inBatches } from './in-batches.ts'
 import { defineScheduled } from './schedule.ts'

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { describeError } from '../src/platform/describe-error.ts'
+import { describeError } from '../src/observe/describe-error.ts'
 
 const quietFor = 5_000
 

@@ -1,10 +1,6 @@
-import { isNodeAway } from '../src/platform/db/database-errors.ts'
-import { asWorker, isDatabaseUnavailable, type Tx } from '../src/platform/db/transaction.ts'
-import { describeError } from '../src/platform/describe-error.ts'
-import type { QueueBackend } from '../src/platform/jobs/queue-backend.ts'
-import type { QueuedMessage } from '../src/platform/jobs/queued-message.ts'
-import { carriedTogether } from '../src/platform/jobs/queues.ts'
-import { deadLetter } from '../src/platform/outbox/acknowledge.ts'
+import { isNodeAway } from '../src/database/executor/database-errors.ts'
+import { asWorker, isDatabaseUnavailable, type Tx } from '../src/database/executor/transaction.ts'
+import { deadLetter } from '../src/messages/outbox/acknowledge.ts'
 import {
   claimOnLivingNodes,
   claimOverdue,
@@ -14,10 +10,14 @@ import {
   markEnqueued,
   noteFound,
   type OutboxMessage,
-} from '../src/platform/outbox/claim.ts'
-import { type Newest, numberEvents } from '../src/platform/outbox/event-store.ts'
-import { openOutboxListener } from '../src/platform/outbox/outbox-listener.ts'
-import { timeOrderedId } from '../src/platform/outbox/time-ordered-id.ts'
+} from '../src/messages/outbox/claim.ts'
+import { type Newest, numberEvents } from '../src/messages/outbox/event-store.ts'
+import { openOutboxListener } from '../src/messages/outbox/outbox-listener.ts'
+import { timeOrderedId } from '../src/messages/outbox/time-ordered-id.ts'
+import type { QueueBackend } from '../src/messages/queues/queue-backend.ts'
+import type { QueuedMessage } from '../src/messages/queues/queued-message.ts'
+import { carriedTogether } from '../src/messages/queues/queues.ts'
+import { describeError } from '../src/observe/describe-error.ts'
 import { type Actor, pollingEvery, type Running } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { outageLog } from './outage-log.ts'

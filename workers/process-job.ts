@@ -1,18 +1,18 @@
 import type { Span } from '@opentelemetry/api'
-import { isDatabaseUnavailable, type Tx } from '../src/platform/db/transaction.ts'
+import { isDatabaseUnavailable, type Tx } from '../src/database/executor/transaction.ts'
+import { deadLetter, findMessage, type NewDeadLetter } from '../src/messages/outbox/acknowledge.ts'
+import { DelayedError } from '../src/messages/queues/delayed-error.ts'
+import type { QueuedMessage } from '../src/messages/queues/queued-message.ts'
+import { type Message, type QueueName, queues } from '../src/messages/queues/queues.ts'
 import {
   describeError,
   originOf,
   RefusedForGood,
   serverOf,
   UnrecoverableError,
-} from '../src/platform/describe-error.ts'
-import { DelayedError } from '../src/platform/jobs/delayed-error.ts'
-import type { QueuedMessage } from '../src/platform/jobs/queued-message.ts'
-import { type Message, type QueueName, queues } from '../src/platform/jobs/queues.ts'
-import type { JobOutcome } from '../src/platform/metrics/metrics.ts'
-import { deadLetter, findMessage, type NewDeadLetter } from '../src/platform/outbox/acknowledge.ts'
-import { markFailed } from '../src/platform/tracing/span.ts'
+} from '../src/observe/describe-error.ts'
+import type { JobOutcome } from '../src/observe/metrics/metrics.ts'
+import { markFailed } from '../src/observe/tracing/span.ts'
 import type { ActorDefinition } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { inJobSpan } from './job-span.ts'

@@ -2,6 +2,7 @@ import { deleteRequestsBefore, dropBodiesBefore } from '../src/authorization/app
 import { deleteShadowCountsBefore } from '../src/authorization/decisions/shadow-stats-store.ts'
 import { deleteDecisionsBefore } from '../src/authorization/decisions/store.ts'
 import { deleteVersionsBefore } from '../src/authorization/policies/store.ts'
+import { asWorker, type Tx } from '../src/database/executor/transaction.ts'
 import {
   deleteDeliveriesOf,
   deleteEndedBefore,
@@ -10,19 +11,18 @@ import {
 } from '../src/events/webhooks/delivery-store.ts'
 import { deleteErasure, deletePlacesBefore, listErasures } from '../src/identity/expiry-store.ts'
 import { deleteFeedEntriesBefore } from '../src/installation/feed/store.ts'
-import { deleteAuditBefore } from '../src/platform/audit/append-audit.ts'
-import { deleteLogCountsBefore } from '../src/platform/audit/log-quota.ts'
+import { deleteAuditBefore } from '../src/messages/audit/append-audit.ts'
+import { deleteLogCountsBefore } from '../src/messages/audit/log-quota.ts'
 import {
   type PageEnd,
   type Scrub,
   type Scrubbed,
   scrubPage,
   scrubs,
-} from '../src/platform/audit/scrub-person.ts'
-import { asWorker, type Tx } from '../src/platform/db/transaction.ts'
-import { deleteMailsBefore, deleteMailsNaming, forgetRecipients } from '../src/platform/mail/mail-store.ts'
-import { purgeDeadLetters } from '../src/platform/mail/purge-dead-letters.ts'
-import { deleteEventsBefore } from '../src/platform/outbox/event-store.ts'
+} from '../src/messages/audit/scrub-person.ts'
+import { deleteMailsBefore, deleteMailsNaming, forgetRecipients } from '../src/messages/mail/mail-store.ts'
+import { purgeDeadLetters } from '../src/messages/mail/purge-dead-letters.ts'
+import { deleteEventsBefore } from '../src/messages/outbox/event-store.ts'
 import type { WorkerDeps } from './deps.ts'
 import { inBatches } from './in-batches.ts'
 import { defineScheduled } from './schedule.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describeError } from '../src/platform/describe-error.ts'
-import type { QueueName } from '../src/platform/jobs/queues.ts'
+import type { QueueName } from '../src/messages/queues/queues.ts'
+import { describeError } from '../src/observe/describe-error.ts'
 import { type Actor, pollingEvery, type Running } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { inScheduledSpan } from './job-span.ts'

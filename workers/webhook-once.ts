@@ -2,7 +2,7 @@ import { findHost, giveUpOnce } from '../src/events/webhooks/attempt-store.ts'
 import { deliverOnce } from '../src/events/webhooks/deliver-once.ts'
 import { openPoster } from '../src/events/webhooks/post-event.ts'
 import { receiverRules } from '../src/events/webhooks/public-address.ts'
-import { DelayedError } from '../src/platform/jobs/delayed-error.ts'
+import { DelayedError } from '../src/messages/queues/delayed-error.ts'
 import { defineActor } from './actor.ts'
 import { atReceiver, fairSlots } from './fair-slots.ts'
 

@@ -1,9 +1,9 @@
+import { asWorker } from '../src/database/executor/transaction.ts'
 import { findHost, renewMessage } from '../src/events/webhooks/attempt-store.ts'
 import { deliverInOrder } from '../src/events/webhooks/deliver-in-order.ts'
 import { openPoster } from '../src/events/webhooks/post-event.ts'
 import { receiverRules } from '../src/events/webhooks/public-address.ts'
-import { asWorker } from '../src/platform/db/transaction.ts'
-import { DelayedError } from '../src/platform/jobs/delayed-error.ts'
+import { DelayedError } from '../src/messages/queues/delayed-error.ts'
 import { defineActor } from './actor.ts'
 import { atReceiver, fairSlots } from './fair-slots.ts'
 

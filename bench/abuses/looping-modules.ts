@@ -1,4 +1,4 @@
-import { resolveOpa } from '../../src/policy-toolchain/opa.ts'
+import { resolveOpa } from '../../src/policy-engine/opa/opa.ts'
 import type { Abuse } from './abuse.ts'
 import { bearer, insist, signUp } from './people.ts'
 

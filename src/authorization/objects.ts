@@ -1,5 +1,5 @@
-import type { ObjectFinders } from '../platform/find-object.ts'
-import { lister, type ObjectListers } from '../platform/list-objects.ts'
+import type { ObjectFinders } from '../lists/find-object.ts'
+import { lister, type ObjectListers } from '../lists/list-objects.ts'
 import { fieldsOf } from './approvals/show-request.ts'
 import { findRequest, listRequests, type RequestRow, requestList } from './approvals/store.ts'
 import { builtInDefinitions } from './attributes/built-in.ts'

@@ -1,5 +1,5 @@
 import type { Client } from 'pg'
-import { type CountedTable, countedTables } from '../platform/db/count-rows.ts'
+import { type CountedTable, countedTables } from '../database/count-rows.ts'
 
 const maxTenants = 100
 const maxMs = 5_000

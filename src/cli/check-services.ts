@@ -1,6 +1,6 @@
-import type { Config } from '../config.ts'
-import { describeError } from '../platform/describe-error.ts'
-import { isLoopbackHost } from '../platform/loopback.ts'
+import { describeError } from '../observe/describe-error.ts'
+import type { Config } from '../settings/config.ts'
+import { isLoopbackHost } from '../settings/loopback.ts'
 import { check, type Finding } from './finding.ts'
 
 const connectTimeoutMs = 5_000
@@ -47,7 +47,7 @@ const checkRedis = (url: string) =>
 const checkMailServer = ({ MAIL_FROM, SMTP_REQUIRE_TLS }: Config, url: string) =>
   check('mail', 'Check SMTP_URL, its name and password, and that the mail server runs', async () => {
     const { hostname, host } = new URL(url)
-    const { smtpTransport } = await import('../platform/mail/smtp-transport.ts')
+    const { smtpTransport } = await import('../messages/mail/smtp-transport.ts')
     const transport = smtpTransport(url, MAIL_FROM, SMTP_REQUIRE_TLS ?? !isLoopbackHost(hostname))
     try {
       await transport.verify()

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { Config, Role } from '../config.ts'
-import type { RequestInfo } from '../platform/http/request-info.ts'
+import type { RequestInfo } from '../http/request-info.ts'
+import type { Config, Role } from '../settings/config.ts'
 import { flag, type Options, type Values } from './options.ts'
 
 /** The result of a command: `data` is printed as one document with --json, else `text`; `exit` 1 is a negative result. */

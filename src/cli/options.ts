@@ -1,7 +1,7 @@
 import { text as readAll } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import { normaliseEmail } from '../platform/email-address.ts'
+import { normaliseEmail } from '../messages/mail/email-address.ts'
 import { nearestName } from '../policy-engine/nearest-name.ts'
 
 /** Wrong usage of a command: exit 2. The message never repeats a value, which could be a secret. */

@@ -1,10 +1,10 @@
-import { type Config, type Role, roleSettings, roleUrls, sendingOf } from '../config.ts'
-import { openDevelopment } from '../development/development.ts'
-import { acquireInstanceLock, InstanceRunning } from '../development/instance-lock.ts'
-import { createSealer, type Sealer } from '../platform/crypto/seal.ts'
-import { openPool } from '../platform/db/pool.ts'
-import { assertDatabaseIsSound } from '../platform/db/soundness.ts'
-import { asWorker, type Databases, type Tx } from '../platform/db/transaction.ts'
+import { createSealer, type Sealer } from '../crypto/seal.ts'
+import { openPool } from '../database/executor/pool.ts'
+import { asWorker, type Databases, type Tx } from '../database/executor/transaction.ts'
+import { assertDatabaseIsSound } from '../database/isolation/soundness.ts'
+import { type Config, type Role, roleSettings, roleUrls, sendingOf } from '../settings/config.ts'
+import { openDevelopment } from '../start/development/development.ts'
+import { acquireInstanceLock, InstanceRunning } from '../start/development/instance-lock.ts'
 import { Refused } from './command.ts'
 
 /**

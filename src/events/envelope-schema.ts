@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { timestamp } from '../platform/http/schemas.ts'
+import { timestamp } from '../request/body/schemas.ts'
 
 /** An event in an answer. */
 export const cloudEvent = z

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { sql } from '../platform/db/transaction.ts'
+import { sql } from '../database/executor/transaction.ts'
 
 /** The columns of an event. */
 export const eventRow = z.object({

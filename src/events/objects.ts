@@ -1,5 +1,5 @@
-import type { ObjectFinders } from '../platform/find-object.ts'
-import { lister, type ObjectListers } from '../platform/list-objects.ts'
+import type { ObjectFinders } from '../lists/find-object.ts'
+import { lister, type ObjectListers } from '../lists/list-objects.ts'
 import { showEntry } from './audit-log/audit-schemas.ts'
 import { auditList, findAuditEntry, listAuditLog } from './audit-log/store.ts'
 import { envelopeOf } from './envelope.ts'

@@ -1,6 +1,6 @@
 import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
-import { sql, type Tx } from '../platform/db/transaction.ts'
+import { sql, type Tx } from '../database/executor/transaction.ts'
 
 const day = 86_400_000
 

@@ -1,5 +1,5 @@
-import type { FindObject, ObjectFinders } from '../platform/find-object.ts'
-import { lister, type ObjectListers } from '../platform/list-objects.ts'
+import type { FindObject, ObjectFinders } from '../lists/find-object.ts'
+import { lister, type ObjectListers } from '../lists/list-objects.ts'
 import { userList } from '../tenancy/members/list-store.ts'
 import { keyResource } from './api-keys/key-schemas.ts'
 import { findVisibleKey, keyList, listVisibleKeys } from './api-keys/store.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-export { emailAddress, normaliseEmail } from '../platform/email-address.ts'
+export { emailAddress, normaliseEmail } from '../messages/mail/email-address.ts'
 
 /** A first or last name. */
 export const personName = z

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Middleware } from 'koa'
-import { type MailedLink, mailedLinks } from '../platform/links/mailed-links.ts'
+import { type MailedLink, mailedLinks } from '../messages/links/mailed-links.ts'
 import { type Asset, asset } from './asset.ts'
 
 /** A page for a link in a mail. Its button posts the token of the link to the API. */

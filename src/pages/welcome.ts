@@ -1,5 +1,5 @@
 import type { Middleware } from 'koa'
-import { notFound } from '../platform/errors.ts'
+import { notFound } from '../errors.ts'
 
 /** What the page at `/` says about the service. */
 interface Welcome {

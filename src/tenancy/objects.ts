@@ -1,5 +1,5 @@
-import type { ObjectFinders } from '../platform/find-object.ts'
-import { lister, listerOfAll, type ObjectListers } from '../platform/list-objects.ts'
+import type { ObjectFinders } from '../lists/find-object.ts'
+import { lister, listerOfAll, type ObjectListers } from '../lists/list-objects.ts'
 import { departmentResource } from './departments/department-schemas.ts'
 import { departmentList, findDepartment, listDepartments } from './departments/store.ts'
 import { invitationResource } from './invitations/invitation-schemas.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
+import { catalogueTables } from '../database/seed-rows.ts'
 import type { Json, Service } from '../helpers/service.ts'
-import { catalogueTables } from '../platform/db/seed-rows.ts'
 import { look } from '../tenancy/staff.ts'
 import type { Attack, Tally } from './attack.ts'
 import { furnish } from './furnish.ts'

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import type { Route } from '../../src/platform/http/route.ts'
+import type { Route } from '../../src/request/route.ts'
 import type { Answer, Client, Service } from '../helpers/service.ts'
 import { changeRows } from '../identity/otp/authenticator.ts'
 import { expect } from '../tenancy/staff.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
-import type { Route } from '../../src/platform/http/route.ts'
+import type { Route } from '../../src/request/route.ts'
 import { leak } from '../helpers/answers.ts'
 import type { Client, Service } from '../helpers/service.ts'
 import { look } from '../tenancy/staff.ts'

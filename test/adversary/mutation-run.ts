@@ -85,7 +85,7 @@ async function tryMutation(copy: string, mutation: Mutation): Promise<Verdict | 
   const { texts } = await filesOf(mutation)
   for (const [file, text] of texts) await writeFile(join(copy, file), text)
   try {
-    const args = ['src/entry.cjs', 'adversary', '--part', '--first', '--only', mutation.attacks.join()]
+    const args = ['src/start/entry.cjs', 'adversary', '--part', '--first', '--only', mutation.attacks.join()]
     const child = spawn(process.execPath, args, { cwd: copy, stdio: ['ignore', 'pipe', 'pipe'] })
     let output = ''
     for (const stream of [child.stdout, child.stderr])

@@ -1,5 +1,5 @@
-import type { Route } from '../../src/platform/http/route.ts'
 import { type Action, actions } from '../../src/policy-engine/catalogue/actions.ts'
+import type { Route } from '../../src/request/route.ts'
 import type { Answer, Service } from '../helpers/service.ts'
 import { expect, type Firm } from '../tenancy/staff.ts'
 import { type Attack, type Tally, unauthorized } from './attack.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { listRoutes } from '../../src/app.ts'
-import type { Route } from '../../src/platform/http/route.ts'
+import type { Route } from '../../src/request/route.ts'
+import { listRoutes } from '../../src/start/app.ts'
 import type { Client, Service } from '../helpers/service.ts'
 
 /** Every route of the registry; new routes are included automatically. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
-import { checkIsolation } from '../../src/platform/db/isolation.ts'
+import { checkIsolation } from '../../src/database/isolation/isolation.ts'
+import { type CatalogueTable, catalogueTables, seedRows } from '../database/seed-rows.ts'
 import type { DatabaseUrls } from '../helpers/database.ts'
-import { type CatalogueTable, catalogueTables, seedRows } from '../platform/db/seed-rows.ts'
 import type { Attack, Tally } from './attack.ts'
 
 // What is left if the service forgets its filters: the API role reads and writes every table in the scope of tenant A,

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { measurePatterns } from '../../src/authorization/policies/measure-patterns.ts'
-import { budgetEngine, decisionPace } from '../../src/platform/decision-budget.ts'
+import { budgetEngine, decisionPace } from '../../src/limits/decision-budget.ts'
 import { openAccessEngine } from '../../src/policy-engine/evaluate/engine.ts'
-import { roleQuery } from '../../src/policy-toolchain/role-table.ts'
+import { roleQuery } from '../../src/policy-engine/opa/role-table.ts'
 import { startService } from '../helpers/service.ts'
 
 const service = await startService(t, {

@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
 import { startService } from '../helpers/service.ts'
-import { seriesOf } from '../platform/metrics/series.ts'
+import { seriesOf } from '../observe/metrics/series.ts'
 import { look } from '../tenancy/staff.ts'
 
 const service = await startService(t)

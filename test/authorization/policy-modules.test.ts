@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { resolveOpa } from '../../src/policy-toolchain/opa.ts'
+import { resolveOpa } from '../../src/policy-engine/opa/opa.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { eventsOf, openDatabase } from '../helpers/event-log.ts'
 import { type Asked, inTime } from '../helpers/in-time.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { Statement } from '../../src/platform/db/flush.ts'
-import { flushes } from '../../src/platform/db/pool.ts'
+import type { Statement } from '../../src/database/executor/flush.ts'
+import { flushes } from '../../src/database/executor/pool.ts'
 import { startService } from '../helpers/service.ts'
 
 // own process: it counts the statements that read policies.

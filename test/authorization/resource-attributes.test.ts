@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
-import { listRoutes } from '../../src/app.ts'
 import { type ActionName, actions } from '../../src/policy-engine/catalogue/actions.ts'
+import { listRoutes } from '../../src/start/app.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { numberedEventsOf, openDatabase } from '../helpers/event-log.ts'
 import { proveAddress } from '../helpers/prove-address.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { flushes } from '../../src/platform/db/pool.ts'
+import { flushes } from '../../src/database/executor/pool.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { eventsOf, openDatabase } from '../helpers/event-log.ts'
 import { type Json, startService } from '../helpers/service.ts'

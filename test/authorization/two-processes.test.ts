@@ -1,6 +1,6 @@
 import t from 'tap'
-import { createLogger } from '../../src/platform/log.ts'
-import { serveApi } from '../../src/serve.ts'
+import { createLogger } from '../../src/observe/log.ts'
+import { serveApi } from '../../src/start/serve.ts'
 import { cheapHashing, startService } from '../helpers/service.ts'
 
 const service = await startService(t)

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { bareEnv } from '../helpers/bare-env.ts'
 
-const entry = join(import.meta.dirname, '..', '..', 'src', 'entry.cjs')
+const entry = join(import.meta.dirname, '..', '..', 'src', 'start', 'entry.cjs')
 
 for (const queues of ['postgres', 'redis'])
   t.test(`nothing acknowledged is lost under faults, with the queues on ${queues}`, async (t) => {

@@ -41,8 +41,8 @@ async function upgrade({ apis, workers, config, superuserUrl, atEnd }: Stage): P
 create index roles_by_chaos on roles (tenant_id, chaos);`,
     },
   )
-  const next: typeof import('../../src/platform/db/migrate.ts') = await import(
-    join(folder, 'src', 'platform', 'db', 'migrate.ts')
+  const next: typeof import('../../src/database/migrate/migrate.ts') = await import(
+    join(folder, 'src', 'database', 'migrate', 'migrate.ts')
   )
   await next.migrate(await superuserUrl(), {
     api: config.DATABASE_API_URL!,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { defaulted, flag, optional, wholeNumber } from '../../src/cli/options.ts'
 import { refuseUsage, scriptOptions } from '../../src/cli/script-options.ts'
-import { reportAndExit } from '../../src/stop-signal.ts'
+import { reportAndExit } from '../../src/start/stop-signal.ts'
 import { measureAbuse } from './abuse.ts'
 import { type Fault, faults, fullDisk, redisFaults } from './faults.ts'
 import { Client, type Journal, newJournal, startLoad } from './load.ts'

@@ -6,9 +6,12 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { freePort } from '../../bench/stage.ts'
-import { type Config, readConfig } from '../../src/config.ts'
-import { openDevelopment } from '../../src/development/development.ts'
-import { removeEmbeddedPostgres, startEmbeddedPostgres } from '../../src/development/embedded-postgres.ts'
+import { type Config, readConfig } from '../../src/settings/config.ts'
+import { openDevelopment } from '../../src/start/development/development.ts'
+import {
+  removeEmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../src/start/development/embedded-postgres.ts'
 import { bareEnv } from '../helpers/bare-env.ts'
 import { present } from '../upgrade/release.ts'
 import { type MailServer, type Receiver, startMailServer, startReceiver } from './receivers.ts'
@@ -172,7 +175,7 @@ async function startProcess(
 ): Promise<Restartable> {
   let child: ChildProcess
   let isWanted = false
-  let entry = join(present, 'src', 'entry.cjs')
+  let entry = join(present, 'src', 'start', 'entry.cjs')
   const url = `http://127.0.0.1:${port}`
   // A worker answers on the management port only.
   const managementPort = name === 'worker' ? await freePort() : null
@@ -187,7 +190,7 @@ async function startProcess(
     child.once('exit', () => isWanted && setTimeout(() => isWanted && spawned(), 1_000))
   }
   const start = async (folder?: string) => {
-    if (folder) entry = join(folder, 'src', 'entry.cjs')
+    if (folder) entry = join(folder, 'src', 'start', 'entry.cjs')
     isWanted = true
     spawned()
     await answering(probe)

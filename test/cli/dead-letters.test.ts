@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { deadLetter } from '../../src/platform/outbox/acknowledge.ts'
+import { deadLetter } from '../../src/messages/outbox/acknowledge.ts'
 import { startActors } from '../../workers/actors.ts'
 import { mailServer } from '../workers/mail-server.ts'
 import { emptyQueues } from '../workers/queue-content.ts'

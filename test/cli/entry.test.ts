@@ -13,10 +13,10 @@ async function checkout(t: Test): Promise<string> {
   const folder = t.testdir({
     'package.json': '{"type":"module"}',
     'old.cjs': pretendTo('20.19.0'),
-    src: {},
+    src: { start: {} },
     tools: { tour: {} },
   })
-  await cp(join(root, 'src', 'entry.cjs'), join(folder, 'src', 'entry.cjs'))
+  await cp(join(root, 'src', 'start', 'entry.cjs'), join(folder, 'src', 'start', 'entry.cjs'))
   await writeFile(join(folder, 'tools', 'tour', 'tour.ts'), tour)
   return folder
 }
@@ -40,7 +40,7 @@ function enter(
   options: { old?: boolean; size?: string; node?: string[] } = {},
 ) {
   const { UV_THREADPOOL_SIZE, ...env } = process.env
-  const node = [...(options.node ?? []), join(folder, 'src', 'entry.cjs')]
+  const node = [...(options.node ?? []), join(folder, 'src', 'start', 'entry.cjs')]
   const more = {
     ...(options.old && { NODE_OPTIONS: `--require ${JSON.stringify(join(folder, 'old.cjs'))}` }),
     ...(options.size && { UV_THREADPOOL_SIZE: options.size }),
@@ -87,7 +87,7 @@ t.test('if something is missing, the entry names one command that helps, and exi
   })
   t.ok(
     withOptions.endsWith(
-      ` Run: node_modules/.bin/node --env-file=${settings} src/entry.cjs tour --phone x\n`,
+      ` Run: node_modules/.bin/node --env-file=${settings} src/start/entry.cjs tour --phone x\n`,
     ),
     withOptions,
   )
@@ -133,11 +133,11 @@ t.test(
   async (t) => {
     const folder = await checkout(t)
     await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
-    await writeFile(join(folder, 'src', 'main.ts'), api)
+    await writeFile(join(folder, 'src', 'start', 'main.ts'), api)
     const { NODE_OPTIONS, NODE_COMPILE_CACHE, ...others } = process.env
     const { MALLOC_ARENA_MAX, MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_, LISTEN_FDS, ...env } = others
     const start = async (more: Record<string, string>, fourth: 'pipe' | 'ipc' = 'pipe') => {
-      const args = ['--no-deprecation', join(folder, 'src', 'entry.cjs'), 'api', '--a', 'b']
+      const args = ['--no-deprecation', join(folder, 'src', 'start', 'entry.cjs'), 'api', '--a', 'b']
       const child = spawn(process.execPath, args, {
         env: { ...env, ...more },
         stdio: ['ignore', 'pipe', 'inherit', fourth],

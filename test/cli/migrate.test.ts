@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import t from 'tap'
-import { isRecent } from '../../src/platform/db/distribution.ts'
+import { isRecent } from '../../src/database/cluster/distribution.ts'
 import { disposableDatabase } from '../helpers/database.ts'
 import { callCli, runCli, settingsFor } from './run-cli.ts'
 

@@ -7,7 +7,7 @@ import { answer } from '../../src/cli/answer.ts'
 import { bareEnv } from '../helpers/bare-env.ts'
 import type { DatabaseUrls } from '../helpers/database.ts'
 
-const entry = join(import.meta.dirname, '..', '..', 'src', 'entry.cjs')
+const entry = join(import.meta.dirname, '..', '..', 'src', 'start', 'entry.cjs')
 
 /** The result of a command; `said` is its stderr. */
 export interface Ran {

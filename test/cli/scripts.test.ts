@@ -5,7 +5,7 @@ import t from 'tap'
 import { bareEnv } from '../helpers/bare-env.ts'
 
 const root = join(import.meta.dirname, '..', '..')
-const entry = join(root, 'src', 'entry.cjs')
+const entry = join(root, 'src', 'start', 'entry.cjs')
 
 const run = (...args: string[]) =>
   new Promise<{ code: unknown; out: string; said: string }>((done) => {
@@ -48,7 +48,7 @@ t.test(
     }
     const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
     const names = Object.values<string>(scripts).flatMap(
-      (line) => /src\/entry\.cjs (\S+)/.exec(line)?.[1] ?? [],
+      (line) => /src\/start\/entry\.cjs (\S+)/.exec(line)?.[1] ?? [],
     )
     t.same([...new Set([...wrong.map(([[name]]) => name), 'cli'])].toSorted(), [...new Set(names)].toSorted())
   },

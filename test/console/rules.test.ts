@@ -1,5 +1,5 @@
 import t from 'tap'
-import { resolveOpa } from '../../src/policy-toolchain/opa.ts'
+import { resolveOpa } from '../../src/policy-engine/opa/opa.ts'
 import { noChromium } from '../helpers/chromium.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { sharedService } from '../helpers/shared-service.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { listRoutes } from '../../src/app.ts'
+import { listRoutes } from '../../src/start/app.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { tokenIn } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'

@@ -109,7 +109,7 @@ const sources = (folder: string): string[] =>
     .filter((name) => /\.tsx?$/.test(name))
     .map((name) => join(folder, name))
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
-const development = /^src\/development\//
+const development = /^src\/start\/development\//
 
 t.test(
   '1.2.5, 1.2.9: a running service starts no program but the compiler of policies, and makes no expression of input',
@@ -117,7 +117,7 @@ t.test(
     const running = [...sources('src'), ...sources('workers')].filter((file) => !development.test(file))
     t.same(
       running.filter((file) => /child_process/.test(read(file))),
-      ['src/policy-toolchain/compile-module.ts', 'src/policy-toolchain/opa.ts'],
+      ['src/policy-engine/opa/compile-module.ts', 'src/policy-engine/opa/opa.ts'],
     )
     t.same(
       running.filter((file) => /new RegExp\((?!`[\^(])/.test(read(file))),

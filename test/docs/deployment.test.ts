@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { commands } from '../../src/cli/commands.ts'
-import { opaVersion } from '../../src/policy-toolchain/opa.ts'
+import { opaVersion } from '../../src/policy-engine/opa/opa.ts'
 import { actors } from '../../workers/actors.ts'
 
 // The files for containers and systemd: whatever they name exists. Nothing here builds an image.
@@ -42,7 +42,7 @@ t.test('the commands that they run exist', async (t) => {
   const entries: readonly string[] = ['api', 'worker', 'cli']
   const names = new Set([...actors.map(({ name }) => name), ...commands.map(({ name }) => name)])
   const files = ['Dockerfile', 'docker-compose.yml', 'docs/operations/kubernetes.yaml', ...units]
-  const run = files.flatMap((file) => all(read(file), /src\/entry\.cjs([^\]\n|]*)/g))
+  const run = files.flatMap((file) => all(read(file), /src\/start\/entry\.cjs([^\]\n|]*)/g))
   t.ok(run.length >= 10, `${run.length} commands`)
   for (const line of run) {
     const [entry = '', name] = line.split(/[\s",.]+/).filter(Boolean)
@@ -88,7 +88,7 @@ t.test('probes ask the management port, for paths that it serves', async (t) => 
   t.match(image, `EXPOSE ${port} ${management}`)
   t.same([...new Set(all(kubernetes, /containerPort: (\d+)/g))], [port, management])
   t.match(compose, `:${port}:${port}"`)
-  const health = read('src/platform/http/health.ts')
+  const health = read('src/pages/health.ts')
   const paths = new Set([
     ...all(kubernetes, /httpGet: \{ path: (\S+), port: management \}/g),
     ...all(image, /path: '(\/\w+)'/g),

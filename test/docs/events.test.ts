@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
 import { envelopeOf } from '../../src/events/envelope.ts'
-import { eventTypes } from '../../src/platform/outbox/event-types.ts'
+import { eventTypes } from '../../src/messages/outbox/event-types.ts'
 import { numberedEventsOf, openDatabase } from '../helpers/event-log.ts'
 import { startService } from '../helpers/service.ts'
 

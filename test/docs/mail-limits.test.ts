@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { readConfig } from '../../src/config.ts'
-import { mailPurposes } from '../../src/platform/mail/template.ts'
-import { templates } from '../../src/platform/mail/templates.ts'
+import { mailPurposes } from '../../src/messages/mail/template.ts'
+import { templates } from '../../src/messages/mail/templates.ts'
+import { readConfig } from '../../src/settings/config.ts'
 
 const [, section = ''] = readFileSync(join(import.meta.dirname, '../../SECURITY.md'), 'utf8').split(
   '\n## How much mail a caller can cause\n',

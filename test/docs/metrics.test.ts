@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { catalogue } from '../../src/platform/metrics/catalogue.ts'
-import { createMetrics } from '../../src/platform/metrics/metrics.ts'
+import { catalogue } from '../../src/observe/metrics/catalogue.ts'
+import { createMetrics } from '../../src/observe/metrics/metrics.ts'
 
 const docs = join(import.meta.dirname, '..', '..', 'docs')
 const read = (path: string) => readFileSync(join(docs, path), 'utf8')

@@ -31,7 +31,7 @@ t.test('the page lists every command, and nothing else', async (t) => {
   const scripts = Object.keys(manifest.scripts).map((name) =>
     ['start', 'test'].includes(name) ? `npm ${name}` : `npm run ${name}`,
   )
-  const entry = join(root, 'src', 'entry.cjs')
+  const entry = join(root, 'src', 'start', 'entry.cjs')
   const { stdout } = await promisify(execFile)(process.execPath, [entry, 'cli', '--help']).catch((e) => e)
   const commands = [...stdout.matchAll(/^ {2}(\S+) {2,}/gm)].map(([, name]) => `npm run cli -- ${name}`)
   t.ok(commands.length > 5)
@@ -82,7 +82,7 @@ const headingsOf = (page: string): string[] =>
   )
 
 /** Files that a document tells its readers to write. */
-const toWrite = ['src/platform/db/migrations/NNNN-what.sql', 'policies/authz/invariants/auditor_webhook.rego']
+const toWrite = ['src/database/migrations/NNNN-what.sql', 'policies/authz/invariants/auditor_webhook.rego']
 
 t.test('every path that a document names exists', async (t) => {
   const path =

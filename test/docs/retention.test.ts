@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { settings } from '../../src/settings.ts'
+import { settings } from '../../src/settings/settings.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const rows = readFileSync(join(root, 'docs', 'reference', 'retention.md'), 'utf8')
@@ -11,7 +11,7 @@ const rows = readFileSync(join(root, 'docs', 'reference', 'retention.md'), 'utf8
 const named = (cell = '') => [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
 
 t.test('docs/reference/retention.md has a row for every table', async (t) => {
-  const folder = join(root, 'src', 'platform', 'db', 'migrations')
+  const folder = join(root, 'src', 'database', 'migrations')
   const made = readdirSync(folder).flatMap((file) =>
     [...readFileSync(join(folder, file), 'utf8').matchAll(/^create (?:unlogged )?table (\w+)/gm)].map(
       ([, table]) => table,

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import t from 'tap'
-import { listRoutes } from '../../src/app.ts'
-import type { Route } from '../../src/platform/http/route.ts'
+import type { Route } from '../../src/request/route.ts'
+import { listRoutes } from '../../src/start/app.ts'
 import { startService } from '../helpers/service.ts'
 import { expect, foundFirm, look } from '../tenancy/staff.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Route } from '../../src/platform/http/route.ts'
-import { isStorable } from '../../src/platform/http/stored-call.ts'
+import { isStorable } from '../../src/request/change/stored-call.ts'
+import type { Route } from '../../src/request/route.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a JSON Schema, and JSON of any shape
 type Json = any

@@ -1,4 +1,4 @@
-import { distribute } from '../../src/platform/db/distribute.ts'
+import { distribute } from '../../src/database/cluster/distribute.ts'
 import { query } from './query.ts'
 
 /** The superuser's addresses of the nodes of a Citus cluster besides its coordinator, which is TEST_DATABASE_URL. */

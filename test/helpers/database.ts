@@ -3,13 +3,13 @@ import { readdir, readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import pg from 'pg'
 import type { Test } from 'tap'
-import { migrate } from '../../src/platform/db/migrate.ts'
-import { timeouts } from '../../src/platform/db/pool.ts'
+import { timeouts } from '../../src/database/executor/pool.ts'
+import { migrate } from '../../src/database/migrate/migrate.ts'
 import { closing, distributeDatabase, onEveryNode, workerNodes } from './citus.ts'
 import { superuserUrl } from './cluster.ts'
 import { withClient } from './query.ts'
 
-const sources = new URL('../../src/platform/db/', import.meta.url)
+const sources = new URL('../../src/database/', import.meta.url)
 const password = 'only-for-tests'
 /** The password of the run-time roles in test databases. */
 export const passwordOfRoles = password
@@ -100,8 +100,8 @@ async function schemaChecksum(): Promise<string> {
   const names = (await readdir(new URL('migrations/', sources))).sort()
   const files = [
     ...names.map((name) => new URL(`migrations/${name}`, sources)),
-    new URL('migrate.ts', sources),
-    new URL('../jobs/queues.ts', sources), // each queue has a sequence
+    new URL('migrate/migrate.ts', sources),
+    new URL('../messages/queues/queues.ts', sources), // each queue has a sequence
   ]
   const digest = createHash('sha256')
   for (const file of files) digest.update(`${file.pathname.split('/').at(-1)}\0`).update(await readFile(file))

@@ -1,7 +1,7 @@
 import { type QuerySqlToken, sql } from 'slonik'
 import { z } from 'zod'
-import { Statements } from '../../src/platform/db/statements.ts'
-import { type Databases, inTenant, type Scope, type Tx } from '../../src/platform/db/transaction.ts'
+import { Statements } from '../../src/database/executor/statements.ts'
+import { type Databases, inTenant, type Scope, type Tx } from '../../src/database/executor/transaction.ts'
 
 /** The plan of one statement: each scan as `<node> <index or table>`, and whether its result is sorted afterwards. */
 export interface Plan {

@@ -8,7 +8,7 @@ import { freePort } from '../workers/stage.ts'
 import { bareEnv } from './bare-env.ts'
 import type { DatabaseUrls } from './database.ts'
 
-const entry = join(import.meta.dirname, '..', '..', 'src', 'entry.cjs')
+const entry = join(import.meta.dirname, '..', '..', 'src', 'start', 'entry.cjs')
 
 /** A line of the log as it was printed. */
 export type Line = Record<string, unknown> & { msg: string }

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { openQueueBackend } from '../../src/platform/jobs/queue-backend.ts'
-import { nameOfClient } from '../../src/platform/mail/client-name.ts'
+import { nameOfClient } from '../../src/messages/mail/client-name.ts'
+import { openQueueBackend } from '../../src/messages/queues/queue-backend.ts'
 import { proveAddress } from '../helpers/prove-address.ts'
 import { startService } from '../helpers/service.ts'
 import { look } from '../tenancy/staff.ts'

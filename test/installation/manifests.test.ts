@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { resolveOpa } from '../../src/policy-toolchain/opa.ts'
+import { resolveOpa } from '../../src/policy-engine/opa/opa.ts'
 import { openDatabase } from '../helpers/event-log.ts'
 import { inTime } from '../helpers/in-time.ts'
 import type { Client } from '../helpers/service.ts'

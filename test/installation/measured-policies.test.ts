@@ -1,10 +1,10 @@
 import t from 'tap'
+import { nilUuid } from '../../src/crypto/uuid.ts'
+import { asSystem, inTenant } from '../../src/database/executor/transaction.ts'
 import { checkManifest, storeManifest } from '../../src/installation/manifests/apply-manifest.ts'
 import { measurePolicies } from '../../src/installation/manifests/costly-policies.ts'
 import { type Given, giveRules } from '../../src/installation/manifests/give-rules.ts'
 import { readInstalledRules } from '../../src/installation/manifests/store.ts'
-import { asSystem, inTenant } from '../../src/platform/db/transaction.ts'
-import { nilUuid } from '../../src/platform/uuid.ts'
 import { startService } from '../helpers/service.ts'
 
 const service = await startService(t, { workers: false })

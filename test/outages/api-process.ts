@@ -9,7 +9,7 @@ import { bareEnv } from '../helpers/bare-env.ts'
 import type { DatabaseUrls } from '../helpers/database.ts'
 import { requestText } from '../helpers/raw-http.ts'
 
-export const entry = join(import.meta.dirname, '..', '..', 'src', 'entry.cjs')
+export const entry = join(import.meta.dirname, '..', '..', 'src', 'start', 'entry.cjs')
 
 /** The API in a separate process; `url` is empty when it ended before it listened. */
 export async function startApi(t: Test, settings: Record<string, string>) {

@@ -4,18 +4,21 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t, { type Test } from 'tap'
-import { listRoutes } from '../../src/app.ts'
-import { readConfig } from '../../src/config.ts'
-import { openDevelopment } from '../../src/development/development.ts'
-import { removeEmbeddedPostgres, startEmbeddedPostgres } from '../../src/development/embedded-postgres.ts'
-import { openConnections } from '../../src/platform/db/open-connections.ts'
-import { createLogger } from '../../src/platform/log.ts'
-import { serveApi } from '../../src/serve.ts'
+import { openConnections } from '../../src/database/executor/open-connections.ts'
+import { createLogger } from '../../src/observe/log.ts'
+import { readConfig } from '../../src/settings/config.ts'
+import { listRoutes } from '../../src/start/app.ts'
+import { openDevelopment } from '../../src/start/development/development.ts'
+import {
+  removeEmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../src/start/development/embedded-postgres.ts'
+import { serveApi } from '../../src/start/serve.ts'
 import { startActors } from '../../workers/actors.ts'
 import { openWorkerDeps } from '../../workers/deps.ts'
 import { useProductionTimeouts } from '../helpers/database.ts'
 import { claimsOf } from '../helpers/service.ts'
-import { seriesOf } from '../platform/metrics/series.ts'
+import { seriesOf } from '../observe/metrics/series.ts'
 
 // A separate cluster is stopped, frozen and started again under a running service.
 

@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { removeEmbeddedPostgres } from '../../src/development/embedded-postgres.ts'
-import { isAlive } from '../../src/development/instance-lock.ts'
-import { findClusters } from '../../src/development/postgres-cluster.ts'
+import { removeEmbeddedPostgres } from '../../src/start/development/embedded-postgres.ts'
+import { isAlive } from '../../src/start/development/instance-lock.ts'
+import { findClusters } from '../../src/start/development/postgres-cluster.ts'
 
 // npm start as a user runs it, in a folder that only its owner can enter: Postgres must start there for root too.
 

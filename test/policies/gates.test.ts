@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import t from 'tap'
 import { sourcesRevision } from '../../src/policy-engine/evaluate/bundle.ts'
 import { entrypoints } from '../../src/policy-engine/evaluate/module.ts'
-import { opaVersion, projectRoot, resolveOpa, run } from '../../src/policy-toolchain/opa.ts'
-import { checkPolicies, ensureBundle } from '../../src/policy-toolchain/policies.ts'
-import { findTraps } from '../../src/policy-toolchain/rego-traps.ts'
+import { opaVersion, projectRoot, resolveOpa, run } from '../../src/policy-engine/opa/opa.ts'
+import { checkPolicies, ensureBundle } from '../../src/policy-engine/opa/policies.ts'
+import { findTraps } from '../../src/policy-engine/opa/rego-traps.ts'
 
 const print = (line: string) => t.comment(line)
 const opa = await resolveOpa({ install: process.env.CI === 'true', print }).catch((error: Error) => error)

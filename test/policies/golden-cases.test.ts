@@ -10,7 +10,7 @@ import { bundleName, policiesFolder, readBundle } from '../../src/policy-engine/
 import { openAccessEngine } from '../../src/policy-engine/evaluate/engine.ts'
 import { assertGolden, goldenCases } from '../../src/policy-engine/evaluate/golden-cases.ts'
 import { compileModule } from '../../src/policy-engine/evaluate/module.ts'
-import { roleTable } from '../../src/policy-toolchain/role-table.ts'
+import { roleTable } from '../../src/policy-engine/opa/role-table.ts'
 
 const instance = compileModule(readBundle(`${policiesFolder}${bundleName}`))()
 

@@ -8,8 +8,8 @@ import { compileModule, inputText } from '../../src/policy-engine/evaluate/modul
 import {
   checkInstallationRules,
   openInstallationEngine,
-} from '../../src/policy-toolchain/installation-bundle.ts'
-import { projectRoot, resolveOpa } from '../../src/policy-toolchain/opa.ts'
+} from '../../src/policy-engine/opa/installation-bundle.ts'
+import { projectRoot, resolveOpa } from '../../src/policy-engine/opa/opa.ts'
 import { rounds } from '../helpers/rounds.ts'
 import { startService } from '../helpers/service.ts'
 

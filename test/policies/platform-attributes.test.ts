@@ -2,9 +2,9 @@ import { appendFileSync, cpSync, readFileSync, symlinkSync, writeFileSync } from
 import { join } from 'node:path'
 import t from 'tap'
 import { openAccessEngine } from '../../src/policy-engine/evaluate/engine.ts'
-import { allOfInput, findReads, noSuchAttribute } from '../../src/policy-toolchain/attribute-reads.ts'
-import { projectRoot, resolveOpa, run } from '../../src/policy-toolchain/opa.ts'
-import { roleQuery } from '../../src/policy-toolchain/role-table.ts'
+import { allOfInput, findReads, noSuchAttribute } from '../../src/policy-engine/opa/attribute-reads.ts'
+import { projectRoot, resolveOpa, run } from '../../src/policy-engine/opa/opa.ts'
+import { roleQuery } from '../../src/policy-engine/opa/role-table.ts'
 
 const print = (line: string) => t.comment(line)
 const opa = await resolveOpa({ install: process.env.CI === 'true', print }).catch((error: Error) => error)
@@ -45,7 +45,7 @@ t.test('a platform rule gets the attributes that it reads', { skip }, async (t) 
   const build = () =>
     run('sh', [
       '-c',
-      'cd "$0" && exec env OPA_PATH="$1" "$2" src/entry.cjs policies',
+      'cd "$0" && exec env OPA_PATH="$1" "$2" src/start/entry.cjs policies',
       copy,
       String(opa),
       process.execPath,

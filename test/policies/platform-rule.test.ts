@@ -5,8 +5,8 @@ import { createInterface } from 'node:readline'
 import t from 'tap'
 import { openAccessEngine } from '../../src/policy-engine/evaluate/engine.ts'
 import { swappableEngine, watchBundle } from '../../src/policy-engine/evaluate/swap-engine.ts'
-import { projectRoot, resolveOpa, run } from '../../src/policy-toolchain/opa.ts'
-import { roleQuery } from '../../src/policy-toolchain/role-table.ts'
+import { projectRoot, resolveOpa, run } from '../../src/policy-engine/opa/opa.ts'
+import { roleQuery } from '../../src/policy-engine/opa/role-table.ts'
 
 // policies/README.md, done on a copy of the project.
 
@@ -42,7 +42,7 @@ t.test('from a new rule to the bundle that a running service takes', { skip }, a
   const first = engine.revision
   t.teardown(watchBundle(engine, { path: bundle, folder: undefined, open, say: service.take }))
   const env = { ...process.env, OPA_PATH: String(opa) }
-  const watch = spawn(process.execPath, ['src/entry.cjs', 'policies', '--watch'], { cwd: copy, env })
+  const watch = spawn(process.execPath, ['src/start/entry.cjs', 'policies', '--watch'], { cwd: copy, env })
   t.teardown(() => watch.kill())
   const build = lineQueue()
   for (const stream of [watch.stdout, watch.stderr]) createInterface(stream).on('line', build.take)
@@ -68,7 +68,7 @@ t.test('from a new rule to the bundle that a running service takes', { skip }, a
 
   const [again, kept] = [build.next(/^policies \w+ built/), service.next(/stay in use: This process/)]
   writeFileSync(broken, sound)
-  const command = ['src/entry.cjs', 'policies', 'new', 'auditor_webhook']
+  const command = ['src/start/entry.cjs', 'policies', 'new', 'auditor_webhook']
   const begun = await run('sh', ['-c', 'cd "$0" && exec "$@"', copy, process.execPath, ...command])
   t.match(begun, { code: 0, stdout: /auditor_webhook_test\.rego/ })
   t.equal(readFileSync(path('policies/authz/invariants/auditor_webhook.rego'), 'utf8'), rule)

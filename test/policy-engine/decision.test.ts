@@ -1,6 +1,6 @@
 import t from 'tap'
 import { readDecision } from '../../src/policy-engine/evaluate/decision.ts'
-import { roleQuery } from '../../src/policy-toolchain/role-table.ts'
+import { roleQuery } from '../../src/policy-engine/opa/role-table.ts'
 
 const query = roleQuery('tenant:read', ['member'], 'me')
 const answer = {

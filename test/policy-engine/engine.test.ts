@@ -3,7 +3,7 @@ import { emptySlice } from '../../src/policy-engine/compile/slice.ts'
 import { AuthorizationUnavailable, openAccessEngine } from '../../src/policy-engine/evaluate/engine.ts'
 import type { DecisionQuery } from '../../src/policy-engine/evaluate/query.ts'
 import { reasonSentence } from '../../src/policy-engine/evaluate/reasons.ts'
-import { roleQuery } from '../../src/policy-toolchain/role-table.ts'
+import { roleQuery } from '../../src/policy-engine/opa/role-table.ts'
 
 const engine = await openAccessEngine()
 // A copy with the same slice, because the engine caches slices by identity.

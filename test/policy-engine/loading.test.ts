@@ -10,7 +10,7 @@ import {
 } from '../../src/policy-engine/evaluate/bundle.ts'
 import { openAccessEngine } from '../../src/policy-engine/evaluate/engine.ts'
 import { compileModule, entrypoints } from '../../src/policy-engine/evaluate/module.ts'
-import { resolveOpa, run } from '../../src/policy-toolchain/opa.ts'
+import { resolveOpa, run } from '../../src/policy-engine/opa/opa.ts'
 import { cpuTime } from '../helpers/cpu-time.ts'
 
 const real = `${policiesFolder}${bundleName}`

@@ -2,7 +2,7 @@ import t from 'tap'
 import { bundleName, policiesFolder, readBundle } from '../../src/policy-engine/evaluate/bundle.ts'
 import { compileModule, inputText } from '../../src/policy-engine/evaluate/module.ts'
 import { policyInput } from '../../src/policy-engine/evaluate/query.ts'
-import { roleQuery } from '../../src/policy-toolchain/role-table.ts'
+import { roleQuery } from '../../src/policy-engine/opa/role-table.ts'
 
 t.test('100,000 decisions do not grow the memory of the module', async (t) => {
   const instance = compileModule(readBundle(`${policiesFolder}${bundleName}`))()

@@ -5,13 +5,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { setEnvironmentData } from 'node:worker_threads'
 import t from 'tap'
 import { readBundle } from '../../src/policy-engine/evaluate/bundle.ts'
+import { compileModule } from '../../src/policy-engine/opa/compile-module.ts'
+import { pathOf, resolveOpa, run } from '../../src/policy-engine/opa/opa.ts'
 import { createModulePauses } from '../../src/policy-engine/sandbox/module-pauses.ts'
 import { createModulePool, type EndedTask, endedTasks } from '../../src/policy-engine/sandbox/module-pool.ts'
 import { cpuMsOf, threadIdOf } from '../../src/policy-engine/sandbox/thread-cpu.ts'
 import { endLimiter } from '../../src/policy-engine/sandbox/thread-ends.ts'
 import { maxInputBytes } from '../../src/policy-engine/sandbox/thread-exchange.ts'
-import { compileModule } from '../../src/policy-toolchain/compile-module.ts'
-import { pathOf, resolveOpa, run } from '../../src/policy-toolchain/opa.ts'
 
 const print = (line: string) => t.comment(line)
 const opa = await resolveOpa({ install: process.env.CI === 'true', print })

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { chooseAccount } from '../../src/development/postgres-binaries.ts'
+import { chooseAccount } from '../../src/start/development/postgres-binaries.ts'
 import { freePort } from '../workers/stage.ts'
 
 /** A user of Postgres and their password. */

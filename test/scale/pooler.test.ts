@@ -17,7 +17,7 @@ const root = join(import.meta.dirname, '..', '..')
 const files = [
   'test/adversary/adversary.test.ts',
   'test/attacks',
-  'test/platform/db/rows.test.ts',
+  'test/database/rows.test.ts',
   'test/identity/auth',
   'test/identity/sessions',
   'test/identity/keys',
@@ -34,11 +34,15 @@ t.test('isolation and identity hold behind PgBouncer in transaction mode', async
   t.teardown(() => pooler.stop())
   const { CI: _, ...env } = process.env
   const settings = { TEST_DATABASE_URL: cluster.superuserUrl, TEST_POOLER: `127.0.0.1:${pooler.port}` }
-  const { stdout } = await run(process.execPath, [join(root, 'src', 'entry.cjs'), 'test', ...files], {
-    cwd: root,
-    env: { ...env, ...settings },
-    maxBuffer: 64 * 1024 * 1024,
-  }).catch((error) => error as { stdout: string })
+  const { stdout } = await run(
+    process.execPath,
+    [join(root, 'src', 'start', 'entry.cjs'), 'test', ...files],
+    {
+      cwd: root,
+      env: { ...env, ...settings },
+      maxBuffer: 64 * 1024 * 1024,
+    },
+  ).catch((error) => error as { stdout: string })
   t.match(stdout, /\n[1-9]\d{3,} passed, 0 failed/)
   for (const line of stdout.split('\n')) if (line.startsWith('✗')) t.fail(line)
 })

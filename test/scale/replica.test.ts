@@ -1,6 +1,6 @@
 import t from 'tap'
-import { createLogger } from '../../src/platform/log.ts'
-import { serveApi } from '../../src/serve.ts'
+import { createLogger } from '../../src/observe/log.ts'
+import { serveApi } from '../../src/start/serve.ts'
 import { useProductionTimeouts } from '../helpers/database.ts'
 import { query } from '../helpers/query.ts'
 import { atPort, startTwoServers } from './two-servers.ts'

@@ -1,6 +1,6 @@
 import pg from 'pg'
-import type { Statement } from '../../src/platform/db/flush.ts'
-import { flushes } from '../../src/platform/db/pool.ts'
+import type { Statement } from '../../src/database/executor/flush.ts'
+import { flushes } from '../../src/database/executor/pool.ts'
 import type { DatabaseUrls } from '../helpers/database.ts'
 
 /** The queries of one flush, and the scope that it sets, if it sets one. */

@@ -3,7 +3,11 @@ import { once } from 'node:events'
 import { appendFile, chown, cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { chooseAccount, findBinaries, serverEnvironment } from '../../src/development/postgres-binaries.ts'
+import {
+  chooseAccount,
+  findBinaries,
+  serverEnvironment,
+} from '../../src/start/development/postgres-binaries.ts'
 import { query } from '../helpers/query.ts'
 
 /** A server that replicates another one. */

@@ -3,9 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
-import { type Config, readConfig } from '../../src/config.ts'
-import { openDevelopment } from '../../src/development/development.ts'
-import { removeEmbeddedPostgres, startEmbeddedPostgres } from '../../src/development/embedded-postgres.ts'
+import { type Config, readConfig } from '../../src/settings/config.ts'
+import { openDevelopment } from '../../src/start/development/development.ts'
+import {
+  removeEmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../src/start/development/embedded-postgres.ts'
 import { query } from '../helpers/query.ts'
 import { freePort } from '../workers/stage.ts'
 import { type Standby, startStandby } from './standby.ts'

@@ -1,4 +1,4 @@
-import { countedTables } from '../../src/platform/db/count-rows.ts'
+import { countedTables } from '../../src/database/count-rows.ts'
 import { withClient } from '../helpers/query.ts'
 import { type Answer, type Client, type Service, tokenIn } from '../helpers/service.ts'
 

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import type { Test } from 'tap'
-import { chooseAccount, serverEnvironment } from '../../src/development/postgres-binaries.ts'
+import { chooseAccount, serverEnvironment } from '../../src/start/development/postgres-binaries.ts'
 import { volatileSettings } from '../../tools/tests/test-cluster.ts'
 import { freePort } from '../workers/stage.ts'
 

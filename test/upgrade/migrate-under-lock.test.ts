@@ -14,7 +14,7 @@ const folder = await nextRelease(t, {
   '9998-first.sql': 'alter table departments add column first_probe text',
   '9999-second.sql': 'alter table departments add column second_probe text',
 })
-const { migrate } = await import(join(folder, 'src', 'platform', 'db', 'migrate.ts'))
+const { migrate } = await import(join(folder, 'src', 'database', 'migrate', 'migrate.ts'))
 const holder = new pg.Client({ connectionString: service.databases.superuser })
 await holder.connect()
 t.teardown(() => holder.end())

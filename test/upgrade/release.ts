@@ -33,7 +33,7 @@ export async function nextRelease(
   const folder = temporaryFolder(t)
   for (const part of ['package.json', 'src', 'workers', 'packages', 'policies'])
     await cp(join(root, part), join(folder, part), { recursive: true })
-  const target = join(folder, 'src', 'platform', 'db', 'migrations')
+  const target = join(folder, 'src', 'database', 'migrations')
   for (const [name, text] of Object.entries(migrations)) writeFileSync(join(target, name), text)
   return folder
 }
@@ -43,7 +43,7 @@ export type Settings = Record<string, string>
 /** Runs a command of a release. */
 export async function command(folder: string, env: Settings, ...args: string[]) {
   const options = { cwd: folder, env: { ...bareEnv, ...env } }
-  return run(process.execPath, ['src/entry.cjs', 'cli', ...args], options).then(
+  return run(process.execPath, ['src/start/entry.cjs', 'cli', ...args], options).then(
     ({ stdout, stderr }) => ({ code: 0, output: stdout + stderr }),
     (error) => ({ code: error.code as number, output: error.stdout + error.stderr }),
   )
@@ -66,7 +66,7 @@ export async function startRelease(
   what: 'api' | 'worker',
   env: Settings,
 ): Promise<Running> {
-  const child: ChildProcess = spawn(process.execPath, ['src/entry.cjs', what], {
+  const child: ChildProcess = spawn(process.execPath, ['src/start/entry.cjs', what], {
     cwd: folder,
     env: { ...bareEnv, PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

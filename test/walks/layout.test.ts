@@ -44,7 +44,8 @@ const sources = ['src', 'workers', 'packages', 'tools']
 const contexts = ['identity', 'tenancy', 'authorization', 'events']
 const contextOf = (path: string) => contexts.find((name) => path.startsWith(`src/${name}/`))
 const featureOf = (path: string) => /^src\/\w+\/[\w-]+\//.exec(path)?.[0]
-const inPlatform = (path: string) => path.startsWith('src/platform/')
+const belowFeatures = (path: string) =>
+  /^src\/(messages|lists|request|http|database|limits|crypto|observe|settings)\//.test(path)
 
 /** The import lines for which `wrong` gives true, as "a imports b". */
 const edges = (wrong: (from: string, to: string) => boolean, of: 'imports' | 'loads' = 'imports') =>
@@ -56,30 +57,62 @@ const thatSay = (text: RegExp, but: RegExp) =>
 
 t.test('the walk sees every import', async (t) => {
   t.ok(sources.length > 100)
-  const app = sources.find(({ path }) => path === 'src/app.ts')!
-  t.ok(app.imports.includes('koa') && app.imports.includes('src/platform/http/route.ts'))
-  t.notOk(app.loads.includes('src/platform/http/route.ts'), 'imported for its types only')
+  const app = sources.find(({ path }) => path === 'src/start/app.ts')!
+  t.ok(app.imports.includes('koa') && app.imports.includes('src/request/route.ts'))
+  t.notOk(app.loads.includes('src/request/route.ts'), 'imported for its types only')
   const lost = edges(
     (_from, to) => to.startsWith('src/') && !/\.css$/.test(to) && !sources.some(({ path }) => path === to),
   )
   t.same(lost, [], 'every target is a file')
 })
 
-t.test('the platform knows no feature', async (t) => {
+/** Folders of `src` on their floors: a file imports its own floor and those below. */
+const floors = [
+  ['start', 'cli'],
+  ['pages'],
+  ['installation'],
+  ['authorization'],
+  ['identity'],
+  ['tenancy'],
+  ['events'],
+  ['messages', 'lists'],
+  ['request'],
+  ['http'],
+  ['database'],
+  ['limits', 'crypto', 'observe'],
+  ['policy-engine'],
+  ['settings'],
+]
+
+t.test('`src` has two files beside its folders, and each folder has its floor', async (t) => {
+  const loose = sources.filter(({ path }) => /^src\/[^/]+$/.test(path)).map(({ path }) => path)
+  t.same(loose, ['src/deps.ts', 'src/errors.ts'])
   t.same(
-    edges((from, to) => inPlatform(from) && contextOf(to) !== undefined),
-    [],
+    readdirSync(join(root, 'src'))
+      .filter((name) => !name.includes('.'))
+      .toSorted(),
+    floors.flat().toSorted(),
   )
-  t.same(
-    edges(
-      (from, to) =>
-        inPlatform(from) &&
-        /^(workers|src\/(api-description|pages|management|cli|development|policy-toolchain|app|main|serve|deps|config))/.test(
-          to,
-        ),
-    ),
-    [],
-  )
+})
+
+t.test('what files load leads down the floors', async (t) => {
+  const floorOf = (path: string) =>
+    floors.findIndex((names) => names.some((name) => path.startsWith(`src/${name}/`)))
+  const upward = edges((from, to) => floorOf(to) >= 0 && floorOf(to) < floorOf(from), 'loads')
+  t.same(upward, [
+    'src/database/migrate/migrate.ts imports src/messages/queues/queues.ts', // each queue has a sequence
+    'src/request/change/run-bulk.ts imports src/messages/audit/log-quota.ts', // a change counts what it logs
+    'src/request/change/run-change.ts imports src/messages/audit/log-quota.ts',
+    'src/settings/config.ts imports src/http/new-server.ts', // to check a certificate at the start
+    'src/settings/setting-names.ts imports src/policy-engine/nearest-name.ts', // what a misspelt setting means
+    'src/settings/tracing.ts imports src/observe/tracing/begin-tracing.ts', // the names of samplers
+  ])
+})
+
+t.test('a folder has at most 25 files', async (t) => {
+  const folders = Map.groupBy(sources, ({ path }) => dirname(path))
+  const full = [...folders].filter(([, files]) => files.length > 25).map(([folder]) => folder)
+  t.same(full, ['packages/console/parts', 'packages/console/policies', 'src/identity/otp'])
 })
 
 /** Every file that `path` imports, directly or through others. */
@@ -90,11 +123,12 @@ function reached(path: string, of: 'imports' | 'loads', found = new Set<string>(
 }
 
 t.test('no import circle leads through deps.ts or open-deps.ts, types included', async (t) => {
-  for (const path of ['src/deps.ts', 'src/open-deps.ts']) t.notOk(reached(path, 'imports').has(path), path)
+  for (const path of ['src/deps.ts', 'src/start/open-deps.ts'])
+    t.notOk(reached(path, 'imports').has(path), path)
 })
 
-t.test('no file of the platform loads itself through others', async (t) => {
-  const circular = sources.filter(({ path }) => inPlatform(path) && reached(path, 'loads').has(path))
+t.test('no file below the features loads itself through others', async (t) => {
+  const circular = sources.filter(({ path }) => belowFeatures(path) && reached(path, 'loads').has(path))
   t.same(
     circular.map(({ path }) => path),
     [],
@@ -120,7 +154,7 @@ t.test('a feature uses verbs and stores of other features, never their routes', 
     edges(
       (from, to) =>
         /\/routes\.ts$/.test(to) &&
-        from !== 'src/app.ts' &&
+        from !== 'src/start/app.ts' &&
         featureOf(from) !== featureOf(to) &&
         contextOf(to) !== undefined,
       'loads',
@@ -129,12 +163,11 @@ t.test('a feature uses verbs and stores of other features, never their routes', 
   )
 })
 
-t.test('only routes, app, the pages, the management port and platform/http import Koa', async (t) => {
+t.test('only routes, app, the pages, request and http import Koa', async (t) => {
   t.same(
     edges(
       (from, to) =>
-        /^(koa|@koa\/)/.test(to) &&
-        !/^src\/(app\.ts|platform\/http\/|pages\/|management\/|development\/)|\/routes\.ts$/.test(from),
+        /^(koa|@koa\/)/.test(to) && !/^src\/(start|request|http|pages)\/|\/routes\.ts$/.test(from),
     ),
     [],
   )
@@ -144,14 +177,15 @@ t.test('the queue board is loaded only by import(), when it is on', async (t) =>
   t.same(thatSay(/\bfrom '(@bull-board\/[^']+|[^']*\/queue-board\.ts)'/, /^$/), [])
 })
 
-t.test('only stores and the platform contain SQL', async (t) => {
+t.test('only stores, the database and messages contain SQL', async (t) => {
   const speaks = /\bsql\.(type|unsafe|fragment)\b/
   const may =
-    /store\.ts$|^src\/events\/envelope\.ts$|^src\/platform\/(db|outbox|jobs)\/|^src\/platform\/(mail|audit)\/|^src\/platform\/http\/health\.ts$|^src\/development\/mailbox\.ts$|^workers\/deps\.ts$/
+    /store\.ts$|^src\/events\/envelope\.ts$|^src\/database\/|^src\/messages\/(outbox|queues|mail|audit)\/|^src\/lists\/|^src\/pages\/health\.ts$|^src\/start\/development\/mailbox\.ts$|^workers\/deps\.ts$/
   t.same(thatSay(speaks, may), [])
   const drives = edges(
     (from, to) =>
-      to === 'pg' && !/^src\/(platform\/(db|jobs|outbox)|cli|development)\/|^workers\/deps\.ts$/.test(from),
+      to === 'pg' &&
+      !/^src\/(database|messages\/(queues|outbox)|cli|start\/development)\/|^workers\/deps\.ts$/.test(from),
     'loads',
   )
   t.same(drives, [])
@@ -206,7 +240,7 @@ t.test('only one feature writes each table', async (t) => {
 })
 
 t.test('only config.ts reads the environment', async (t) => {
-  t.same(thatSay(/process\.env\b/, /^src\/config\.ts$|^tools\//), [])
+  t.same(thatSay(/process\.env\b/, /^src\/settings\/config\.ts$|^tools\//), [])
 })
 
 t.test('the policy engine imports only itself, and only it imports the policy module', async (t) => {
@@ -258,7 +292,7 @@ t.test('only the development process starts workers', async (t) => {
   t.same(
     edges(
       (from, to) =>
-        from.startsWith('src/') && to.startsWith('workers/') && !from.startsWith('src/development/'),
+        from.startsWith('src/') && to.startsWith('workers/') && !from.startsWith('src/start/development/'),
     ),
     [],
   )
@@ -267,14 +301,16 @@ t.test('only the development process starts workers', async (t) => {
 t.test('no file imports an entry point', async (t) => {
   t.same(
     edges((_from, to) =>
-      /^(src\/main\.ts|workers\/main\.ts|src\/cli\/cli\.ts|src\/development\/(start|tour)\.ts)$/.test(to),
+      /^(src\/start\/main\.ts|workers\/main\.ts|src\/cli\/cli\.ts|src\/start\/development\/start\.ts|tools\/tour\/tour\.ts)$/.test(
+        to,
+      ),
     ),
     [],
   )
 })
 
 t.test('one file signs tokens, and one issues access and refresh tokens', async (t) => {
-  t.same(thatSay(/\bSignJWT\b/, /^src\/platform\/crypto\/token-signer\.ts$/), [])
+  t.same(thatSay(/\bSignJWT\b/, /^src\/crypto\/token-signer\.ts$/), [])
   t.same(
     thatSay(
       /\bsigner\.sign\(\s*'(access|refresh)'|\bsign\(\s*'(access|refresh)'/,
@@ -282,11 +318,8 @@ t.test('one file signs tokens, and one issues access and refresh tokens', async 
     ),
     [],
   )
-  t.same(
-    thatSay(/\bjwtVerify\b/, /^(src\/platform\/crypto\/token-signer|packages\/client\/verify-token)\.ts$/),
-    [],
-  )
-  t.same(thatSay(/\bargon2\b/, /^src\/platform\/crypto\/passwords\.ts$/), [])
+  t.same(thatSay(/\bjwtVerify\b/, /^(src\/crypto\/token-signer|packages\/client\/verify-token)\.ts$/), [])
+  t.same(thatSay(/\bargon2\b/, /^src\/crypto\/passwords\.ts$/), [])
 })
 
 t.test(
@@ -319,7 +352,7 @@ t.test(
     const golden = new URL('system-role.md', import.meta.url)
     const calls = /\b(?:as|readAs|writeAs)System\(\s*[\w.]+,\s*(?:'([^']+)'|"([^"]+)"|(\w+))?/g
     const rows = sources
-      .filter(({ path }) => !/^src\/platform\/db\/(transaction|read|batch)\.ts$/.test(path))
+      .filter(({ path }) => !/^src\/database\/executor\/(transaction|read|batch)\.ts$/.test(path))
       .flatMap(({ path, text }) =>
         [...text.matchAll(calls)].map(
           ([, single, double, name]) =>

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { listRoutes } from '../../src/app.ts'
-import type { Route } from '../../src/platform/http/route.ts'
+import type { Route } from '../../src/request/route.ts'
+import { listRoutes } from '../../src/start/app.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 
 // Visits every list of the registry; new lists are included automatically.

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { firstReleaseOn } from '../../src/platform/db/running-releases.ts'
+import { firstReleaseOn } from '../../src/database/migrate/running-releases.ts'
 
 // A release runs on the schema of the next one while processes are replaced, and after a rollback of the processes. So
 // a migration only adds. It can remove only what a published release no longer uses, or
 // it stands in `firstReleaseOn`, and `migrate` refuses while processes of an earlier release are connected.
 
-const folder = join(import.meta.dirname, '..', '..', 'src', 'platform', 'db', 'migrations')
+const folder = join(import.meta.dirname, '..', '..', 'src', 'database', 'migrations')
 const names = readdirSync(folder).filter((name) => name.endsWith('.sql'))
 const textOf = (name: string) => readFileSync(join(folder, name), 'utf8')
 

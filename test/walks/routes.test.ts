@@ -1,10 +1,10 @@
 import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto'
 import { SignJWT } from 'jose'
 import t from 'tap'
-import { listRoutes } from '../../src/app.ts'
-import { assertDecided } from '../../src/platform/http/registry.ts'
-import type { Route } from '../../src/platform/http/route.ts'
 import { actions } from '../../src/policy-engine/catalogue/actions.ts'
+import { assertDecided } from '../../src/request/registry.ts'
+import type { Route } from '../../src/request/route.ts'
+import { listRoutes } from '../../src/start/app.ts'
 import { type Call, claimsOf, tokenIn } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 

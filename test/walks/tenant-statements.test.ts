@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { tablesOfPeople } from '../../src/platform/db/isolation-policies.ts'
+import { tablesOfPeople } from '../../src/database/isolation/isolation-policies.ts'
 import { isFragment, statementsOf } from './sql-templates.ts'
 
 // A distributed Postgres (Citus) keeps the rows of a tenant on one node, and finds it by `tenant_id = …` in the statement.
@@ -15,7 +15,7 @@ const filesBelow = (folder: string, ending: string) =>
     .map((path) => join(folder, path))
     .sort()
 
-const tables = filesBelow('src/platform/db/migrations', '.sql')
+const tables = filesBelow('src/database/migrations', '.sql')
   .flatMap((path) => [...read(path).matchAll(/^create table (\w+) \(([\s\S]*?)^\);/gm)])
   .filter(([, name = '', columns = '']) => /^ +tenant_id uuid/m.test(columns) && !(name in tablesOfPeople))
   .map(([, name]) => name!)

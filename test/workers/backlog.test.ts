@@ -1,8 +1,8 @@
 import t from 'tap'
-import { DelayedError } from '../../src/platform/jobs/delayed-error.ts'
-import type { Sample } from '../../src/platform/metrics/read-sources.ts'
-import { measureBacklog } from '../../src/platform/outbox/measure-backlog.ts'
-import { timeOrderedId } from '../../src/platform/outbox/time-ordered-id.ts'
+import { measureBacklog } from '../../src/messages/outbox/measure-backlog.ts'
+import { timeOrderedId } from '../../src/messages/outbox/time-ordered-id.ts'
+import { DelayedError } from '../../src/messages/queues/delayed-error.ts'
+import type { Sample } from '../../src/observe/metrics/read-sources.ts'
 import { callCli, settingsFor } from '../cli/run-cli.ts'
 import { openStage, until, usualBackends } from './stage.ts'
 

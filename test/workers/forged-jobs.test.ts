@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import type { QueuedMessage } from '../../src/platform/jobs/queued-message.ts'
+import type { QueuedMessage } from '../../src/messages/queues/queued-message.ts'
 import { startActors } from '../../workers/actors.ts'
 import { superuserUrl } from '../helpers/cluster.ts'
 import { addWebhook } from './receiver.ts'

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import t from 'tap'
-import { queues as messages } from '../../src/platform/jobs/queues.ts'
+import { queues as messages } from '../../src/messages/queues/queues.ts'
 import { mailServer } from './mail-server.ts'
 import { addWebhook } from './receiver.ts'
 import { freePort, openStage, until, usualBackends } from './stage.ts'

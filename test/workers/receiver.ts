@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Test } from 'tap'
 import { secretContext } from '../../src/events/webhooks/webhook-secret.ts'
-import { timeOrderedId } from '../../src/platform/outbox/time-ordered-id.ts'
+import { timeOrderedId } from '../../src/messages/outbox/time-ordered-id.ts'
 import type { Stage } from './stage.ts'
 
 export interface Received {

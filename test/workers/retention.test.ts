@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { readConfig } from '../../src/config.ts'
-import { earliestId } from '../../src/platform/outbox/time-ordered-id.ts'
+import { earliestId } from '../../src/messages/outbox/time-ordered-id.ts'
+import { readConfig } from '../../src/settings/config.ts'
 import { deleteOutdated, retention } from '../../workers/retention.ts'
 import { openStage, type Stage, until, usualBackends } from './stage.ts'
 

@@ -1,5 +1,5 @@
 import { type ZodType, z } from 'zod'
-import type { OpenApiDocument } from '../../src/api-description/openapi.ts'
+import type { OpenApiDocument } from '../../src/pages/docs/openapi.ts'
 
 /** The part of JSON Schema that zod-openapi writes. */
 interface Schema {

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { startEmbeddedPostgres } from '../../src/development/embedded-postgres.ts'
-import { seedFirm } from '../../src/development/seed-firm.ts'
+import { startEmbeddedPostgres } from '../../src/start/development/embedded-postgres.ts'
+import { seedFirm } from '../../src/start/development/seed-firm.ts'
 import { chromiumPath } from './chromium-path.ts'
 
 // npm run console -- --screenshots: pictures of the main pages, from a development service with a seeded firm.
@@ -86,7 +86,7 @@ type Account = { email: string; password: string }
 
 /** Starts everything as `npm start` does, and reads where it listens and who its admin is. */
 function startService(databaseUrl: string, dataDir: string) {
-  const child = spawn(process.execPath, [join(root, 'src/development/start.ts')], {
+  const child = spawn(process.execPath, [join(root, 'src/start/development/start.ts')], {
     cwd: root,
     env: { DATABASE_URL: databaseUrl, DATA_DIR: dataDir, PORT: '0', LOG_LEVEL: 'error' },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { opaVersion } from '../../src/policy-toolchain/opa.ts'
+import { opaVersion } from '../../src/policy-engine/opa/opa.ts'
 import type { Lock, Manifest } from './find-lock-problems.ts'
 
 /** What we add to or read of the CycloneDX 1.5 that npm writes. */

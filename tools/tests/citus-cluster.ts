@@ -4,7 +4,11 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { type Account, chooseAccount, serverEnvironment } from '../../src/development/postgres-binaries.ts'
+import {
+  type Account,
+  chooseAccount,
+  serverEnvironment,
+} from '../../src/start/development/postgres-binaries.ts'
 import { volatileSettings } from './test-cluster.ts'
 
 const run = promisify(execFile)

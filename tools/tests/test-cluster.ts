@@ -1,8 +1,11 @@
 import { chmod, mkdtemp, readdir, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { removeEmbeddedPostgres, startEmbeddedPostgres } from '../../src/development/embedded-postgres.ts'
-import { isAlive } from '../../src/development/instance-lock.ts'
+import {
+  removeEmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../src/start/development/embedded-postgres.ts'
+import { isAlive } from '../../src/start/development/instance-lock.ts'
 
 /** Settings that make a cluster fast but not durable: tests need no data after a crash of the machine. */
 export const volatileSettings = {

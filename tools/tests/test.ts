@@ -19,7 +19,7 @@ const onCitus = [
   'test/distributed',
   'test/attacks/sign-in.test.ts',
   'test/identity',
-  'test/platform/db/rows.test.ts',
+  'test/database/rows.test.ts',
   'test/tenancy/departments',
   'test/tenancy/foreign-ids.test.ts',
   'test/tenancy/invitations',

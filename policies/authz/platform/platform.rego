@@ -2,7 +2,7 @@
 # title: Rules of the installation
 # description: >-
 #   What the rules in POLICIES_DIR deny and demand. Here there are none: a build with that folder puts another file in
-#   place of this one (src/policy-toolchain/installation-rules.ts).
+#   place of this one (src/policy-engine/opa/installation-rules.ts).
 package authz.platform
 
 # METADATA

@@ -1,11 +1,11 @@
+import { rfc3339 } from '../../request/body/schemas.ts'
 import {
   type Approvals,
   approvalInvalid,
   type GuardedCall,
   type OpenRequest,
   type Presented,
-} from '../../platform/http/approvals.ts'
-import { rfc3339 } from '../../platform/http/schemas.ts'
+} from '../../request/change/approvals.ts'
 import type { OpenRow } from './asking-store.ts'
 import { notifyParties } from './notify.ts'
 import type { ApprovalDeps } from './open-request.ts'

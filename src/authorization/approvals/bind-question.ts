@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { canonicalJson } from '../../platform/crypto/canonical-json.ts'
+import { canonicalJson } from '../../crypto/canonical-json.ts'
 import { builtInAttributes } from '../../policy-engine/catalogue/built-in-attributes.ts'
 import { rawAttributes } from '../../policy-engine/evaluate/attributes.ts'
 import type { ApplicationQuery } from '../../policy-engine/evaluate/query.ts'

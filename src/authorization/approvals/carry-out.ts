@@ -1,17 +1,17 @@
 import { randomUUIDv7 } from 'node:crypto'
-import { readInTenant } from '../../platform/db/read.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
-import { ApiError, notFound } from '../../platform/errors.ts'
-import { problemBody } from '../../platform/http/problem.ts'
-import type { Route } from '../../platform/http/route.ts'
+import { nilUuid } from '../../crypto/uuid.ts'
+import { readInTenant } from '../../database/executor/read.ts'
+import { inTenant } from '../../database/executor/transaction.ts'
+import { ApiError, notFound } from '../../errors.ts'
+import { problemBody } from '../../http/problem.ts'
+import { DelayedError } from '../../messages/queues/delayed-error.ts'
 import {
   isStorable,
   runStoredCall,
   type StoredCall,
   type StoredDeps,
-} from '../../platform/http/stored-call.ts'
-import { DelayedError } from '../../platform/jobs/delayed-error.ts'
-import { nilUuid } from '../../platform/uuid.ts'
+} from '../../request/change/stored-call.ts'
+import type { Route } from '../../request/route.ts'
 import { notifyParties } from './notify.ts'
 import type { ApprovalDeps } from './open-request.ts'
 import { recordTransition } from './record-transition.ts'

@@ -1,4 +1,4 @@
-import { asWorker, type Databases } from '../../platform/db/transaction.ts'
+import { asWorker, type Databases } from '../../database/executor/transaction.ts'
 import { recordTransition } from './record-transition.ts'
 import { deleteStoredCall } from './stored-call-store.ts'
 import { expireOverdue } from './transition-store.ts'

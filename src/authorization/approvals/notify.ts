@@ -1,6 +1,6 @@
+import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { notifyPeople } from '../../identity/users/notify-people.ts'
-import type { Tx } from '../../platform/db/transaction.ts'
 import type { NewRequest } from './asking-store.ts'
 import { requestUrl } from './show-request.ts'
 import type { RequestRow } from './store.ts'

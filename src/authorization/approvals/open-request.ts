@@ -1,7 +1,7 @@
+import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import type { Tx } from '../../platform/db/transaction.ts'
-import { ApiError, unavailable } from '../../platform/errors.ts'
-import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { ApiError, unavailable } from '../../errors.ts'
+import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import {
   countPendingOf,

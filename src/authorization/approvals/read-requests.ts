@@ -1,8 +1,8 @@
+import { readInTenant } from '../../database/executor/read.ts'
 import type { Deps } from '../../deps.ts'
-import type { ListPage, ListQuery } from '../../platform/db/list.ts'
-import { readInTenant } from '../../platform/db/read.ts'
-import type { Caller } from '../../platform/http/caller.ts'
-import { answerPage, pageAndCount } from '../../platform/http/lists.ts'
+import type { ListPage, ListQuery } from '../../lists/list.ts'
+import { answerPage, pageAndCount } from '../../lists/lists.ts'
+import type { Caller } from '../../request/caller.ts'
 import { fieldsOf, showRequest } from './show-request.ts'
 import {
   canDecide,

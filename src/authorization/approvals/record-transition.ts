@@ -1,9 +1,9 @@
-import { type AuditedActor, actorOf, appendAudit } from '../../platform/audit/append-audit.ts'
-import type { Tx } from '../../platform/db/transaction.ts'
-import type { GuardedCall } from '../../platform/http/approvals.ts'
-import type { Caller } from '../../platform/http/caller.ts'
-import type { RequestInfo } from '../../platform/http/request-info.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
+import type { Tx } from '../../database/executor/transaction.ts'
+import type { RequestInfo } from '../../http/request-info.ts'
+import { type AuditedActor, actorOf, appendAudit } from '../../messages/audit/append-audit.ts'
+import { appendEvent } from '../../messages/outbox/append-event.ts'
+import type { Caller } from '../../request/caller.ts'
+import type { GuardedCall } from '../../request/change/approvals.ts'
 import type { Status } from './store.ts'
 
 /** Who changes an approval request (null: the service), in which HTTP request and under which decision; `at` in ms. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import type { Caller } from '../../platform/http/caller.ts'
-import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import { rfc3339, timestamp } from '../../request/body/schemas.ts'
+import type { Caller } from '../../request/caller.ts'
 import {
   type CallContext,
   canDecide,

@@ -1,12 +1,12 @@
 import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
-import { countRows } from '../../platform/db/count-rows.ts'
-import { byId, byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
-import type { Read } from '../../platform/db/read.ts'
-import { countRow } from '../../platform/db/row-schemas.ts'
-import { sql } from '../../platform/db/transaction.ts'
-import type { Caller } from '../../platform/http/caller.ts'
+import { countRows } from '../../database/count-rows.ts'
+import type { Read } from '../../database/executor/read.ts'
+import { countRow } from '../../database/executor/row-schemas.ts'
+import { sql } from '../../database/executor/transaction.ts'
+import { byId, byText, byWord, defineList, type ListPage } from '../../lists/list.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
+import type { Caller } from '../../request/caller.ts'
 
 // pending → approved → executed; pending → rejected; pending or approved → cancelled or expired. Each transition is one
 // conditional statement, which finds no row if another transition came first. Every read computes expiry from

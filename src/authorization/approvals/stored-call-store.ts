@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { noteLogged } from '../../platform/audit/log-quota.ts'
-import type { Sealer } from '../../platform/crypto/seal.ts'
-import type { Read } from '../../platform/db/read.ts'
-import { idRow } from '../../platform/db/row-schemas.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
-import type { StoredCall } from '../../platform/http/stored-call.ts'
+import type { Sealer } from '../../crypto/seal.ts'
+import type { Read } from '../../database/executor/read.ts'
+import { idRow } from '../../database/executor/row-schemas.ts'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { noteLogged } from '../../messages/audit/log-quota.ts'
+import type { StoredCall } from '../../request/change/stored-call.ts'
 
 const contextOf = (tenantId: string, id: string) => `${tenantId}.${id}`
 

@@ -1,9 +1,9 @@
 import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
-import { skippingLocked } from '../../platform/db/claim-rows.ts'
-import { subtractGone } from '../../platform/db/count-rows.ts'
-import { countRow, idRow } from '../../platform/db/row-schemas.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { skippingLocked } from '../../database/claim-rows.ts'
+import { subtractGone } from '../../database/count-rows.ts'
+import { countRow, idRow } from '../../database/executor/row-schemas.ts'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
 import type { Reader } from './store.ts'
 
 const nameRow = z.object({ name: z.string() })

@@ -1,7 +1,7 @@
+import type { Read } from '../../database/executor/read.ts'
 import type { Deps } from '../../deps.ts'
-import type { Read } from '../../platform/db/read.ts'
-import { listing, pageAndCount } from '../../platform/http/lists.ts'
-import { rfc3339 } from '../../platform/http/schemas.ts'
+import { listing, pageAndCount } from '../../lists/lists.ts'
+import { rfc3339 } from '../../request/body/schemas.ts'
 import { builtInDefinitions, isBuiltIn } from './built-in.ts'
 import {
   countListed,

@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import { addToCount } from '../../platform/db/count-rows.ts'
-import { byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
-import type { Read } from '../../platform/db/read.ts'
-import { countRow, idRow } from '../../platform/db/row-schemas.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
-import { ApiError } from '../../platform/errors.ts'
-import { applicationName } from '../../platform/http/schemas.ts'
+import { addToCount } from '../../database/count-rows.ts'
+import type { Read } from '../../database/executor/read.ts'
+import { countRow, idRow } from '../../database/executor/row-schemas.ts'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { ApiError } from '../../errors.ts'
+import { byText, byWord, defineList, type ListPage } from '../../lists/list.ts'
 import { dataTypes, type Scalar } from '../../policy-engine/compile/conditions.ts'
+import { applicationName } from '../../request/body/schemas.ts'
 
 /** Where the value of a resource's attribute comes from, if the resource is registered. */
 export const sources = ['registered', 'caller'] as const

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { UnknownWords } from '../../platform/http/policies-in-force.ts'
 import { policyEffects } from '../../policy-engine/compile/policy-document.ts'
+import type { UnknownWords } from '../../request/policies-in-force.ts'
 
 export const effectSchema = z.enum(policyEffects)
 

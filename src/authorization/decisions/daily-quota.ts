@@ -1,5 +1,5 @@
-import { dayOf } from '../../platform/db/daily-counts.ts'
-import type { DecisionRecord } from '../../platform/http/policies-in-force.ts'
+import { dayOf } from '../../database/daily-counts.ts'
+import type { DecisionRecord } from '../../request/policies-in-force.ts'
 
 // Parts of the limit of a day.
 const untilReadsEnd = 0.6

@@ -1,9 +1,9 @@
-import type { UnknownWords } from '../../platform/http/policies-in-force.ts'
 import { builtInAttributes } from '../../policy-engine/catalogue/built-in-attributes.ts'
 import type { Slice } from '../../policy-engine/compile/compiled-policy.ts'
 import { attributeOf, derivedFrom, pathName } from '../../policy-engine/compile/departments.ts'
 import { attributesOf, missingAttributes } from '../../policy-engine/evaluate/attributes.ts'
 import type { AnyQuery, Membership, Resource, SentAttributes } from '../../policy-engine/evaluate/query.ts'
+import type { UnknownWords } from '../../request/policies-in-force.ts'
 
 /** A recorded question without its policies: enough to explain the answer and to decide again. */
 type WholeFacts = Omit<AnyQuery, 'slice' | 'approval' | 'requestId' | 'now' | 'departments'> & {

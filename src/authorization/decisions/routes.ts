@@ -1,9 +1,9 @@
 import { z } from 'zod'
+import { decisionKinds } from '../../database/decision-kind.ts'
 import type { Deps } from '../../deps.ts'
-import { decisionKinds } from '../../platform/db/decision-kind.ts'
-import { uncountedPageOf } from '../../platform/http/lists.ts'
-import { type Route, resourceRoute, route } from '../../platform/http/route.ts'
-import { timestamp } from '../../platform/http/schemas.ts'
+import { uncountedPageOf } from '../../lists/lists.ts'
+import { timestamp } from '../../request/body/schemas.ts'
+import { type Route, resourceRoute, route } from '../../request/route.ts'
 import {
   effectSchema,
   hintsShape,

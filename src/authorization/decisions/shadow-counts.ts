@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
-import { dayOf } from '../../platform/db/daily-counts.ts'
-import { asSystem, type Databases } from '../../platform/db/transaction.ts'
-import type { Metrics } from '../../platform/metrics/metrics.ts'
-import { outsideSpans } from '../../platform/tracing/span.ts'
+import { dayOf } from '../../database/daily-counts.ts'
+import { asSystem, type Databases } from '../../database/executor/transaction.ts'
+import type { Metrics } from '../../observe/metrics/metrics.ts'
+import { outsideSpans } from '../../observe/tracing/span.ts'
 import type { ShadowResult } from './decide-shadows.ts'
 import { addShadowCounts, type CountsOfDay, noCounts } from './shadow-stats-store.ts'
 

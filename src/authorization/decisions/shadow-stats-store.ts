@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { deleteOld } from '../../platform/db/delete-old.ts'
-import type { Read } from '../../platform/db/read.ts'
-import { listsOfValues } from '../../platform/db/rows.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
-import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { deleteOld } from '../../database/delete-old.ts'
+import type { Read } from '../../database/executor/read.ts'
+import { listsOfValues } from '../../database/executor/rows.ts'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 
 const counted = ['evaluated', 'applied', 'would_deny', 'would_allow', 'would_gate', 'errors'] as const
 

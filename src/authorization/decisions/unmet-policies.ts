@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import type { Caller } from '../../platform/http/caller.ts'
 import { actions, isServiceAction } from '../../policy-engine/catalogue/actions.ts'
 import { concerns } from '../../policy-engine/compile/slice.ts'
 import {
@@ -10,9 +9,10 @@ import {
   type TraceLeaf,
 } from '../../policy-engine/evaluate/explain.ts'
 import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
+import type { Caller } from '../../request/caller.ts'
 import type { PolicyInStore } from '../policies/active-store.ts'
 import { readable, readableResource } from '../policies/readable-parts.ts'
-import { subjectOf } from '../policies/test-subject.ts'
+import { subjectOf } from '../policies/trials/test-subject.ts'
 import { type Facts, notRecorded } from './facts.ts'
 import type { DecisionRow } from './store.ts'
 

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import type { DecisionPace } from '../../platform/decision-budget.ts'
-import type { FieldError } from '../../platform/errors.ts'
-import { fieldErrors } from '../../platform/http/field-errors.ts'
-import { anyObject } from '../../platform/http/schemas.ts'
+import type { FieldError } from '../../errors.ts'
+import type { DecisionPace } from '../../limits/decision-budget.ts'
+import { fieldErrors } from '../../request/body/field-errors.ts'
+import { anyObject } from '../../request/body/schemas.ts'
 import { bytesOf, checkBytes, type Question, questionSchema } from './question.ts'
 
 /** When a batch stops (AuthZEN 1.0 §7.1.2.1): never, after the first denial, or after the first permission. */

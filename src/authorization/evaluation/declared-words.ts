@@ -1,6 +1,6 @@
-import { readInTenant } from '../../platform/db/read.ts'
-import type { Databases } from '../../platform/db/transaction.ts'
-import type { DeclaredWords } from '../../platform/http/policies-in-force.ts'
+import { readInTenant } from '../../database/executor/read.ts'
+import type { Databases } from '../../database/executor/transaction.ts'
+import type { DeclaredWords } from '../../request/policies-in-force.ts'
 import { listDeclaredActions } from '../../tenancy/roles/named-actions-store.ts'
 
 const keptMs = 10_000

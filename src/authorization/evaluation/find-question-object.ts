@@ -1,6 +1,6 @@
-import type { Read } from '../../platform/db/read.ts'
-import type { FoundObject, ObjectFinders, ObjectScope } from '../../platform/find-object.ts'
-import { isUuid } from '../../platform/uuid.ts'
+import { isUuid } from '../../crypto/uuid.ts'
+import type { Read } from '../../database/executor/read.ts'
+import type { FoundObject, ObjectFinders, ObjectScope } from '../../lists/find-object.ts'
 import {
   type ActionName,
   type ApplicationAction,

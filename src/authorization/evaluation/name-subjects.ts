@@ -1,4 +1,4 @@
-import type { Read } from '../../platform/db/read.ts'
+import type { Read } from '../../database/executor/read.ts'
 import { nameForms } from '../../tenancy/members/subject-store.ts'
 import { findSubjects, type KnownSubject, type NamedSubject, type SubjectName } from './store.ts'
 

@@ -1,7 +1,4 @@
 import { z } from 'zod'
-import type { Caller } from '../../platform/http/caller.ts'
-import { askerIn, sessionFacts } from '../../platform/http/decide.ts'
-import type { PoliciesInForce } from '../../platform/http/policies-in-force.ts'
 import {
   type ActionName,
   type ApplicationAction,
@@ -9,6 +6,9 @@ import {
 } from '../../policy-engine/catalogue/actions.ts'
 import type { Slice } from '../../policy-engine/compile/compiled-policy.ts'
 import type { AnyQuery, Resource, SubjectType } from '../../policy-engine/evaluate/query.ts'
+import type { Caller } from '../../request/caller.ts'
+import { askerIn, sessionFacts } from '../../request/decide.ts'
+import type { PoliciesInForce } from '../../request/policies-in-force.ts'
 import type { QuestionObject } from './find-question-object.ts'
 import type { KnownSubject } from './store.ts'
 

@@ -1,8 +1,8 @@
 import type { Deps } from '../../deps.ts'
-import type { Caller } from '../../platform/http/caller.ts'
-import type { PoliciesInForce, UnknownWords } from '../../platform/http/policies-in-force.ts'
 import { isAction, wildcardOf } from '../../policy-engine/catalogue/actions.ts'
 import type { Decision, Reason } from '../../policy-engine/evaluate/decision.ts'
+import type { Caller } from '../../request/caller.ts'
+import type { PoliciesInForce, UnknownWords } from '../../request/policies-in-force.ts'
 import type { LoadedQuestion, LoadedQuestions } from './load-questions.ts'
 import type { Words } from './store.ts'
 

@@ -1,9 +1,6 @@
 import type { Deps } from '../../deps.ts'
-import { unavailable } from '../../platform/errors.ts'
-import type { Caller } from '../../platform/http/caller.ts'
-import { askerIn } from '../../platform/http/decide.ts'
-import { toJsonMatched, toJsonReason } from '../../platform/http/refusal.ts'
-import { workBudget } from '../../platform/work-budget.ts'
+import { unavailable } from '../../errors.ts'
+import { workBudget } from '../../limits/work-budget.ts'
 import {
   type ActionName,
   type ApplicationAction,
@@ -16,6 +13,9 @@ import { type Bound, boundedPolicy, unknownIn } from '../../policy-engine/compil
 import type { CompiledPolicy } from '../../policy-engine/compile/compiled-policy.ts'
 import type { Decision, Matched, Reason } from '../../policy-engine/evaluate/decision.ts'
 import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
+import { toJsonMatched, toJsonReason } from '../../request/answer/refusal.ts'
+import type { Caller } from '../../request/caller.ts'
+import { askerIn } from '../../request/decide.ts'
 import type { KnownSubject } from '../evaluation/store.ts'
 import { type SlicedPolicies, slicePolicies } from '../policies/slice-policies.ts'
 import { isOfSession, knownAttributes, ofSession } from './known-attributes.ts'

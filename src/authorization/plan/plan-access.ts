@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import { ApiError, unavailable } from '../../platform/errors.ts'
-import type { Caller } from '../../platform/http/caller.ts'
-import type { UnknownWords } from '../../platform/http/policies-in-force.ts'
+import { ApiError, unavailable } from '../../errors.ts'
 import { isApplicationAction, serviceResources } from '../../policy-engine/catalogue/actions.ts'
 import { maxFilterBytes, type NoPlan, type Plan } from '../../policy-engine/plan/plan.ts'
+import type { Caller } from '../../request/caller.ts'
+import type { UnknownWords } from '../../request/policies-in-force.ts'
 import { knownSubject, policiesOf, type QuestionParts } from '../evaluation/load-questions.ts'
 import {
   actionEntity,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import { type Route, resourceRoute } from '../../platform/http/route.ts'
 import { type Condition, dataTypes, operatorsByType } from '../../policy-engine/compile/conditions.ts'
+import { type Route, resourceRoute } from '../../request/route.ts'
 import { hintsShape, obligationSchema } from '../decisions/answer-schemas.ts'
 import { accessResource } from '../evaluation/evaluate.ts'
 import { findMembersAskedAbout } from '../evaluation/load-questions.ts'

@@ -1,8 +1,8 @@
-import { tooCostly } from '../../platform/decision-budget.ts'
-import { runThread } from '../../platform/run-thread.ts'
-import { type WorkFor, workBudget } from '../../platform/work-budget.ts'
+import { tooCostly } from '../../limits/decision-budget.ts'
+import { type WorkFor, workBudget } from '../../limits/work-budget.ts'
 import { patternBudgetUs, patternFault } from '../../policy-engine/compile/pattern-cost.ts'
 import { createLruCache } from '../../policy-engine/lru-cache.ts'
+import { runThread } from '../../policy-engine/sandbox/run-thread.ts'
 import type { PatternCost } from './compile-body.ts'
 
 const maxMs = 15_000

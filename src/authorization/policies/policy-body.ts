@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { digestOf } from '../../platform/audit/append-audit.ts'
-import { written } from '../../platform/http/known-members.ts'
+import { digestOf } from '../../messages/audit/append-audit.ts'
 import {
   actions as catalogue,
   isPolicyAction,
@@ -9,6 +8,7 @@ import {
 import { reservedName, reservedResources } from '../../policy-engine/catalogue/reserved-names.ts'
 import { approvalSchema, policyEffects, subjectsSchema } from '../../policy-engine/compile/policy-document.ts'
 import { writtenParts } from '../../policy-engine/compile/written-parts.ts'
+import { written } from '../../request/body/known-members.ts'
 import { permissionForm } from '../../tenancy/roles/permissions.ts'
 import { policySchema, versionSchema } from './show-policy.ts'
 import type { PolicyRow, Rules } from './store.ts'

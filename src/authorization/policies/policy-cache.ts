@@ -1,10 +1,10 @@
+import { readInTenant } from '../../database/executor/read.ts'
 import type { Deps } from '../../deps.ts'
-import { readInTenant } from '../../platform/db/read.ts'
-import type { PolicyCache } from '../../platform/http/policies-in-force.ts'
 import { AuthorizationUnavailable } from '../../policy-engine/evaluate/engine.ts'
 import { createLruCache } from '../../policy-engine/lru-cache.ts'
+import type { PolicyCache } from '../../request/policies-in-force.ts'
 import { readTenantPolicies, withCompiled } from './active-store.ts'
-import { withModules } from './module-store.ts'
+import { withModules } from './modules/module-store.ts'
 import { type SlicedPolicies, slicePolicies } from './slice-policies.ts'
 
 const maxBytes = 64 * 1024 * 1024

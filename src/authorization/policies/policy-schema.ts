@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Read } from '../../platform/db/read.ts'
+import type { Read } from '../../database/executor/read.ts'
 import { builtInAttributes } from '../../policy-engine/catalogue/built-in-attributes.ts'
 import type { AttributeCatalogue, DataType, Scalar } from '../../policy-engine/compile/conditions.ts'
 import { roleNameKey } from '../../tenancy/roles/store.ts'

@@ -1,8 +1,8 @@
+import type { Read } from '../../database/executor/read.ts'
 import type { Deps } from '../../deps.ts'
-import type { Read } from '../../platform/db/read.ts'
-import { pathId } from '../../platform/http/authenticate.ts'
-import { listing } from '../../platform/http/lists.ts'
-import type { LoadTarget } from '../../platform/http/route.ts'
+import { listing } from '../../lists/lists.ts'
+import { pathId } from '../../request/authenticate.ts'
+import type { LoadTarget } from '../../request/route.ts'
 import { type PolicySchema, readPolicySchema } from './policy-schema.ts'
 import { showPolicy, showVersion } from './show-policy.ts'
 import {

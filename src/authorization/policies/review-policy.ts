@@ -1,8 +1,8 @@
 import type { SlicePolicy } from '../../policy-engine/compile/compiled-policy.ts'
 import type { Fault, Warning } from '../../policy-engine/compile/policy-document.ts'
 import type { ActivePolicies } from './active-store.ts'
-import { comparePolicies } from './compare-policies.ts'
 import { budgetFault } from './slice-budget.ts'
+import { comparePolicies } from './trials/compare-policies.ts'
 
 /** A policy to be written, or on trial, beside the others. `names` as `comparePolicies` takes them; null: do not compare. */
 export interface Review {

@@ -1,27 +1,20 @@
 import { z } from 'zod'
+import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import type { Tx } from '../../platform/db/transaction.ts'
-import { changesOnly } from '../../platform/http/changes-only.ts'
-import { Versioned } from '../../platform/http/etag.ts'
-import { pageOf, together } from '../../platform/http/lists.ts'
-import {
-  changeRoute,
-  overtaken,
-  type Route,
-  resourceRoute,
-  route,
-  type Target,
-} from '../../platform/http/route.ts'
+import { pageOf, together } from '../../lists/lists.ts'
+import { Versioned } from '../../request/answer/etag.ts'
+import { changesOnly } from '../../request/body/changes-only.ts'
+import { changeRoute, overtaken, type Route, resourceRoute, route, type Target } from '../../request/route.ts'
 import { findRollback, planChange, planCreation, planRollback } from './change-policy.ts'
 import { removePolicy } from './delete-policy.ts'
 import { changeReason, newPolicy, policyChange } from './policy-body.ts'
 import { readPolicySchema } from './policy-schema.ts'
-import { planPromotion, promotion } from './promote-policy.ts'
 import { findTarget, policies, policyResource, versions } from './read-policy.ts'
 import { policySchema, showPolicy, versionSchema } from './show-policy.ts'
-import { policyStats, showStats } from './show-stats.ts'
 import { versionList } from './store.ts'
-import { trialRoutes } from './trial-routes.ts'
+import { planPromotion, promotion } from './trials/promote-policy.ts'
+import { policyStats, showStats } from './trials/show-stats.ts'
+import { trialRoutes } from './trials/trial-routes.ts'
 import { type Plan, writePolicy } from './write-policy.ts'
 
 const rollback = z.object({

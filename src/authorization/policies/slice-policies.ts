@@ -1,9 +1,9 @@
-import type { PoliciesInForce } from '../../platform/http/policies-in-force.ts'
 import { isServiceAction, serviceResources, wildcardOf } from '../../policy-engine/catalogue/actions.ts'
 import type { CompiledPolicy, Slice } from '../../policy-engine/compile/compiled-policy.ts'
 import type { Departments } from '../../policy-engine/compile/departments.ts'
 import { buildSliceWithShadows, concerns, emptySlice } from '../../policy-engine/compile/slice.ts'
 import { createLruCache } from '../../policy-engine/lru-cache.ts'
+import type { PoliciesInForce } from '../../request/policies-in-force.ts'
 import type { PolicyInStore, TenantPolicies } from './active-store.ts'
 
 /** The limit for the cached slices of one tenant, in bytes. */

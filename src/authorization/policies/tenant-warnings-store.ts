@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import type { Read } from '../../platform/db/read.ts'
-import { countRow, idRow } from '../../platform/db/row-schemas.ts'
-import { sql } from '../../platform/db/transaction.ts'
+import type { Read } from '../../database/executor/read.ts'
+import { countRow, idRow } from '../../database/executor/row-schemas.ts'
+import { sql } from '../../database/executor/transaction.ts'
 
 /** How many active members have one of these roles. */
 export async function countApprovers(

@@ -1,20 +1,19 @@
+import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
-import type { Tx } from '../../platform/db/transaction.ts'
-import { ApiError } from '../../platform/errors.ts'
-import type { Caller } from '../../platform/http/caller.ts'
-import { policyInvalid } from '../../platform/http/policy-invalid.ts'
-import { overtaken } from '../../platform/http/route.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
-import { causedBy } from '../../platform/outbox/caused-by.ts'
+import { ApiError } from '../../errors.ts'
+import { appendAudit, changesBetween, doneBy } from '../../messages/audit/append-audit.ts'
+import { appendEvent } from '../../messages/outbox/append-event.ts'
+import { causedBy } from '../../messages/outbox/caused-by.ts'
+import { policyInvalid } from '../../request/body/policy-invalid.ts'
+import type { Caller } from '../../request/caller.ts'
+import { overtaken } from '../../request/route.ts'
 import { incrementPolicyRevision, lockTenant, readRevision } from '../../tenancy/tenants/revision-store.ts'
-import { askReview } from './ask-trial-thread.ts'
 import { type Compiled, compileBody } from './compile-body.ts'
 import { measurePatterns } from './measure-patterns.ts'
-import { countModules } from './module-store.ts'
+import { countModules } from './modules/module-store.ts'
+import { prepareModule, tooManyModules } from './modules/prepare-module.ts'
 import { auditedPolicy, type Draft } from './policy-body.ts'
 import { type PolicySchema, readPolicySchema, samePolicySchema } from './policy-schema.ts'
-import { prepareModule, tooManyModules } from './prepare-module.ts'
 import {
   countOwnPolicies,
   deleteOldVersions,
@@ -28,6 +27,7 @@ import {
   unmanaged,
 } from './store.ts'
 import { readSurroundings } from './tenant-warnings.ts'
+import { askReview } from './trials/ask-trial-thread.ts'
 
 /** A written policy, with the warnings for its author. */
 export interface Written {

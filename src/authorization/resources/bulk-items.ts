@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { ApiError, type FieldError } from '../../platform/errors.ts'
-import { bodyValidator } from '../../platform/http/validate-body.ts'
+import { ApiError, type FieldError } from '../../errors.ts'
+import { bodyValidator } from '../../request/body/validate-body.ts'
 import { faultOf, type ResourceBody, resourceBody, resourceSchema } from './resource-schemas.ts'
 import type { ResourceName } from './store.ts'
 

@@ -1,5 +1,5 @@
-import type { Tx } from '../../platform/db/transaction.ts'
-import { type FieldError, validationError } from '../../platform/errors.ts'
+import type { Tx } from '../../database/executor/transaction.ts'
+import { type FieldError, validationError } from '../../errors.ts'
 import { builtInAttributes } from '../../policy-engine/catalogue/built-in-attributes.ts'
 import { lockDepartmentsShared } from '../../tenancy/departments/store.ts'
 import { lockMembersShared } from '../../tenancy/members/bulk-store.ts'

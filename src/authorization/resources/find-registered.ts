@@ -1,4 +1,4 @@
-import type { Read } from '../../platform/db/read.ts'
+import type { Read } from '../../database/executor/read.ts'
 import type { RegisteredObject } from '../evaluation/find-question-object.ts'
 import { findKnownResources, type KnownResource } from './store.ts'
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { invalidField, notFound } from '../../platform/errors.ts'
-import { anyObject, bodyId, rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import { invalidField, notFound } from '../../errors.ts'
 import { serviceResources } from '../../policy-engine/catalogue/actions.ts'
+import { anyObject, bodyId, rfc3339, timestamp } from '../../request/body/schemas.ts'
 import { resourceType } from '../policies/policy-body.ts'
 import type { ResourceName, ResourceRow, ResourceValues } from './store.ts'
 

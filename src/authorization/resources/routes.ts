@@ -1,9 +1,9 @@
+import type { Read } from '../../database/executor/read.ts'
+import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import type { Read } from '../../platform/db/read.ts'
-import type { Tx } from '../../platform/db/transaction.ts'
-import { bulkRoute } from '../../platform/http/bulk-route.ts'
-import { Versioned } from '../../platform/http/etag.ts'
-import { listing, pageAndCount, pageOf } from '../../platform/http/lists.ts'
+import { listing, pageAndCount, pageOf } from '../../lists/lists.ts'
+import { Versioned } from '../../request/answer/etag.ts'
+import { bulkRoute } from '../../request/bulk-route.ts'
 import {
   changeRoute,
   type LoadTarget,
@@ -11,7 +11,7 @@ import {
   resourceRoute,
   route,
   type Target,
-} from '../../platform/http/route.ts'
+} from '../../request/route.ts'
 import {
   deleteResults,
   itemsOf,

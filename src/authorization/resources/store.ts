@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { addToCount, countRows } from '../../platform/db/count-rows.ts'
-import { byId, byText, defineList, type ListPage } from '../../platform/db/list.ts'
-import type { Read } from '../../platform/db/read.ts'
-import { countRow, idRow } from '../../platform/db/row-schemas.ts'
-import { listsOfValues } from '../../platform/db/rows.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { addToCount, countRows } from '../../database/count-rows.ts'
+import type { Read } from '../../database/executor/read.ts'
+import { countRow, idRow } from '../../database/executor/row-schemas.ts'
+import { listsOfValues } from '../../database/executor/rows.ts'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { byId, byText, defineList, type ListPage } from '../../lists/list.ts'
 import { resourceType } from '../policies/policy-body.ts'
 
 const rowsRow = z.object({ rows: z.number() })

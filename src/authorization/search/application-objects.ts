@@ -1,6 +1,6 @@
+import { readInTenant } from '../../database/executor/read.ts'
 import type { Deps } from '../../deps.ts'
-import { readInTenant } from '../../platform/db/read.ts'
-import type { Caller } from '../../platform/http/caller.ts'
+import type { Caller } from '../../request/caller.ts'
 import type { RegisteredObject } from '../evaluation/find-question-object.ts'
 import { findRegistered, registered, registeredKey } from '../resources/find-registered.ts'
 import { listKnownResources } from '../resources/store.ts'

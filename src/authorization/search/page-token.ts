@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { canonicalJson } from '../../platform/crypto/canonical-json.ts'
-import type { Sealer } from '../../platform/crypto/seal.ts'
-import { openToken, sealToken } from '../../platform/crypto/sealed-token.ts'
-import { invalidField } from '../../platform/errors.ts'
+import { canonicalJson } from '../../crypto/canonical-json.ts'
+import type { Sealer } from '../../crypto/seal.ts'
+import { openToken, sealToken } from '../../crypto/sealed-token.ts'
+import { invalidField } from '../../errors.ts'
 
 /** What a page token is bound to: the tenant, the caller, the search and the revision of its policies. */
 export interface TokenScope {

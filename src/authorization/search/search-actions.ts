@@ -1,14 +1,14 @@
+import type { Read } from '../../database/executor/read.ts'
 import type { Deps } from '../../deps.ts'
-import type { Read } from '../../platform/db/read.ts'
-import type { ObjectFinders, ObjectScope } from '../../platform/find-object.ts'
-import type { Caller } from '../../platform/http/caller.ts'
-import type { PoliciesInForce } from '../../platform/http/policies-in-force.ts'
+import type { ObjectFinders, ObjectScope } from '../../lists/find-object.ts'
 import {
   type ActionName,
   type ApplicationAction,
   actionNames,
   isApplicationAction,
 } from '../../policy-engine/catalogue/actions.ts'
+import type { Caller } from '../../request/caller.ts'
+import type { PoliciesInForce } from '../../request/policies-in-force.ts'
 import { isAbout } from '../evaluation/find-question-object.ts'
 import { findParts, policiesOf, type QuestionParts, questionLoader } from '../evaluation/load-questions.ts'
 import { queryOf } from '../evaluation/question.ts'

@@ -1,10 +1,10 @@
+import { type Read, readInTenant } from '../../database/executor/read.ts'
 import type { Deps } from '../../deps.ts'
-import { type Read, readInTenant } from '../../platform/db/read.ts'
-import type { ObjectFinders, ObjectScope } from '../../platform/find-object.ts'
-import type { Caller } from '../../platform/http/caller.ts'
+import type { ObjectFinders, ObjectScope } from '../../lists/find-object.ts'
 import { isAction } from '../../policy-engine/catalogue/actions.ts'
 import type { SubjectType } from '../../policy-engine/evaluate/query.ts'
 import { valuesNamed } from '../../policy-engine/evaluate/question-class.ts'
+import type { Caller } from '../../request/caller.ts'
 import {
   findObjects,
   objectKey,

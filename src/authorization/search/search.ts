@@ -1,8 +1,8 @@
 import type { Deps } from '../../deps.ts'
-import type { Caller } from '../../platform/http/caller.ts'
 import type { Slice } from '../../policy-engine/compile/compiled-policy.ts'
 import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
 import { questionClassifier } from '../../policy-engine/evaluate/question-class.ts'
+import type { Caller } from '../../request/caller.ts'
 import { openPosition, sealPosition } from './page-token.ts'
 
 /** An entity that can be a result: what the answer says of it, where the search continues after it, and its question. */

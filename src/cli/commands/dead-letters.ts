@@ -1,14 +1,14 @@
-import { asWorker } from '../../platform/db/transaction.ts'
-import { rfc3339 } from '../../platform/http/schemas.ts'
-import { queues } from '../../platform/jobs/queues.ts'
-import { purgeDeadLetters } from '../../platform/mail/purge-dead-letters.ts'
-import { deadLetterReasons } from '../../platform/outbox/acknowledge.ts'
+import { asWorker } from '../../database/executor/transaction.ts'
+import { purgeDeadLetters } from '../../messages/mail/purge-dead-letters.ts'
+import { deadLetterReasons } from '../../messages/outbox/acknowledge.ts'
 import {
   type DeadLetter,
   type DeadLetterFilter,
   listDeadLetters,
   replayDeadLetters,
-} from '../../platform/outbox/dead-letters.ts'
+} from '../../messages/outbox/dead-letters.ts'
+import { queues } from '../../messages/queues/queues.ts'
+import { rfc3339 } from '../../request/body/schemas.ts'
 import { defineCommand, Refused } from '../command.ts'
 import { assertConfirmed } from '../confirm.ts'
 import { defaulted, flag, id, Misuse, moment, oneOf, optional, type Values, wholeNumber } from '../options.ts'

@@ -1,6 +1,5 @@
 import pg from 'pg'
-import { type Config, roleUrls } from '../../config.ts'
-import { describe, distribute as spread } from '../../platform/db/distribute.ts'
+import { describe, distribute as spread } from '../../database/cluster/distribute.ts'
 import {
   type Cluster,
   findCluster,
@@ -11,10 +10,11 @@ import {
   misplaced,
   stateOf,
   type TablePlace,
-} from '../../platform/db/distribution.ts'
-import { missingMigrations, rolesOf } from '../../platform/db/migrate.ts'
-import { assertAnswers } from '../../platform/db/soundness.ts'
-import { undistribute } from '../../platform/db/undistribute.ts'
+} from '../../database/cluster/distribution.ts'
+import { undistribute } from '../../database/cluster/undistribute.ts'
+import { assertAnswers } from '../../database/isolation/soundness.ts'
+import { missingMigrations, rolesOf } from '../../database/migrate/migrate.ts'
+import { type Config, roleUrls } from '../../settings/config.ts'
 import { defineCommand, type Outcome, Refused } from '../command.ts'
 import { flag, Misuse } from '../options.ts'
 import { withConnection } from '../with-connection.ts'

@@ -1,19 +1,19 @@
 import type pg from 'pg'
-import { type Config, roleUrls } from '../../config.ts'
-import { openEngine } from '../../open-engine.ts'
-import { createSealer } from '../../platform/crypto/seal.ts'
-import { describe } from '../../platform/db/distribute.ts'
+import { createSealer } from '../../crypto/seal.ts'
+import { describe } from '../../database/cluster/distribute.ts'
 import {
   findCluster,
   listPlaces,
   listUnreachable,
   misplaced,
   stateOf,
-} from '../../platform/db/distribution.ts'
-import { inspectIsolation } from '../../platform/db/isolation.ts'
-import { missingMigrations, type RoleUrls } from '../../platform/db/migrate.ts'
-import { openPool } from '../../platform/db/pool.ts'
-import { assertKeysOpen } from '../../platform/db/reseal.ts'
+} from '../../database/cluster/distribution.ts'
+import { openPool } from '../../database/executor/pool.ts'
+import { inspectIsolation } from '../../database/isolation/isolation.ts'
+import { missingMigrations, type RoleUrls } from '../../database/migrate/migrate.ts'
+import { assertKeysOpen } from '../../database/reseal.ts'
+import { type Config, roleUrls } from '../../settings/config.ts'
+import { openEngine } from '../../start/open-engine.ts'
 import { chooseTenants, findDrifts, repairOf } from '../check-counts.ts'
 import { compareMemberships, repairOf as repairOfMemberships } from '../check-memberships.ts'
 import { checkServices } from '../check-services.ts'
@@ -224,7 +224,7 @@ async function checkMemberships(urls: RoleUrls): Promise<Finding> {
 
 async function checkIsolation(urls: RoleUrls): Promise<Finding[]> {
   const advice =
-    'Undo changes that were made by hand. A deliberate change by a migration belongs in src/platform/db/isolation-policies.ts'
+    'Undo changes that were made by hand. A deliberate change by a migration belongs in src/database/isolation/isolation-policies.ts'
   const inspections = await inspectIsolation(urls)
   return inspections.flatMap(({ check, holds, faults }): Finding[] =>
     faults.length === 0

@@ -1,5 +1,5 @@
+import { asWorker, type Databases } from '../../database/executor/transaction.ts'
 import { findReplayScope, type Replay, replayDeliveries } from '../../events/webhooks/delivery-store.ts'
-import { asWorker, type Databases } from '../../platform/db/transaction.ts'
 import { defineCommand, Refused } from '../command.ts'
 import { id, Misuse, optional, required, wholeNumber } from '../options.ts'
 import { withPools } from '../with-database.ts'

@@ -1,5 +1,5 @@
-import { mailQueues } from '../../platform/jobs/queues.ts'
-import { discardUnsent } from '../../platform/mail/mail-store.ts'
+import { discardUnsent } from '../../messages/mail/mail-store.ts'
+import { mailQueues } from '../../messages/queues/queues.ts'
 import { defineCommand, Refused } from '../command.ts'
 import { assertConfirmed } from '../confirm.ts'
 import { flag } from '../options.ts'
@@ -16,7 +16,7 @@ export const mailsRetry = defineCommand({
   roles,
   run: ({ config }) =>
     withPools(config, roles, async (_db, { DATABASE_WORKER_URL, REDIS_URL }) => {
-      const { openQueueBackend } = await import('../../platform/jobs/queue-backend.ts') // slow to load
+      const { openQueueBackend } = await import('../../messages/queues/queue-backend.ts') // slow to load
       const backend = openQueueBackend({
         databaseUrl: DATABASE_WORKER_URL!,
         redisUrl: REDIS_URL,

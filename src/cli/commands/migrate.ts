@@ -1,4 +1,7 @@
-import { type Config, roleUrls } from '../../config.ts'
+import { oneConnectionForEachNode } from '../../database/cluster/distribute.ts'
+import { assertAnswers } from '../../database/isolation/soundness.ts'
+import { migrate as bringUp, missingMigrations, withMigrationLock } from '../../database/migrate/migrate.ts'
+import { OlderRunning } from '../../database/migrate/running-releases.ts'
 import {
   NamesInUse,
   type NewNames,
@@ -6,12 +9,9 @@ import {
   renameResources,
   type Use,
 } from '../../installation/reserved-names/rename-resources.ts'
-import { oneConnectionForEachNode } from '../../platform/db/distribute.ts'
-import { migrate as bringUp, missingMigrations, withMigrationLock } from '../../platform/db/migrate.ts'
-import { OlderRunning } from '../../platform/db/running-releases.ts'
-import { assertAnswers } from '../../platform/db/soundness.ts'
 import { serviceResources } from '../../policy-engine/catalogue/actions.ts'
 import { reservedResources } from '../../policy-engine/catalogue/reserved-names.ts'
+import { type Config, roleUrls } from '../../settings/config.ts'
 import { defineCommand, type Outcome, Refused } from '../command.ts'
 import { flag, Misuse, optional } from '../options.ts'
 import { inColumns } from '../printable.ts'

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
+import { encodeHashedSet } from '../../crypto/hashed-set.ts'
 import { breachedPasswordsFile, foldPassword } from '../../identity/auth/breached-passwords.ts'
-import { encodeHashedSet } from '../../platform/crypto/hashed-set.ts'
 import { defineCommand } from '../command.ts'
 import { required } from '../options.ts'
 

@@ -1,5 +1,5 @@
-import { checkInstallationRules } from '../../policy-toolchain/installation-bundle.ts'
-import { buildPolicies, checkPolicies } from '../../policy-toolchain/policies.ts'
+import { checkInstallationRules } from '../../policy-engine/opa/installation-bundle.ts'
+import { buildPolicies, checkPolicies } from '../../policy-engine/opa/policies.ts'
 import { defineCommand } from '../command.ts'
 
 export const policiesBuild = defineCommand({

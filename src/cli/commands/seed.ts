@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { createPasswordHasher } from '../../crypto/passwords.ts'
+import { openTenantSetUp } from '../../installation/manifests/set-up-tenant.ts'
 import {
   type DemoAccount,
   randomPassword,
@@ -6,9 +8,7 @@ import {
   seedDemo,
   seedMembers,
   seedTenant,
-} from '../../development/seed.ts'
-import { openTenantSetUp } from '../../installation/manifests/set-up-tenant.ts'
-import { createPasswordHasher } from '../../platform/crypto/passwords.ts'
+} from '../../start/development/seed.ts'
 import { defineCommand, type Outcome, Refused } from '../command.ts'
 import { flag, Misuse, optional, wholeNumber } from '../options.ts'
 import { withPools } from '../with-database.ts'

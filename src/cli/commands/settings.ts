@@ -1,5 +1,5 @@
-import type { Setting } from '../../setting-forms.ts'
-import { settings as table } from '../../settings.ts'
+import type { Setting } from '../../settings/forms.ts'
+import { settings as table } from '../../settings/settings.ts'
 import { defineCommand } from '../command.ts'
 
 export const settings = defineCommand({

@@ -1,5 +1,5 @@
-import { asSystem } from '../../platform/db/transaction.ts'
-import { rfc3339 } from '../../platform/http/schemas.ts'
+import { asSystem } from '../../database/executor/transaction.ts'
+import { rfc3339 } from '../../request/body/schemas.ts'
 import { listAllTenants, type TenantSummary, tenantStatus } from '../../tenancy/tenants/store.ts'
 import { defineCommand } from '../command.ts'
 import { anyText, defaulted, oneOf, optional, wholeNumber } from '../options.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import { type Route, route } from '../../platform/http/route.ts'
+import { type Route, route } from '../../request/route.ts'
 import { type ActivityDay, countActivity } from './store.ts'
 
 /** The description of `complete` names it too. */

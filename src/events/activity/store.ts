@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { kindOfRow } from '../../platform/db/decision-kind.ts'
-import type { Read } from '../../platform/db/read.ts'
-import { sql } from '../../platform/db/transaction.ts'
-import { earliestId } from '../../platform/outbox/time-ordered-id.ts'
+import { kindOfRow } from '../../database/decision-kind.ts'
+import type { Read } from '../../database/executor/read.ts'
+import { sql } from '../../database/executor/transaction.ts'
+import { earliestId } from '../../messages/outbox/time-ordered-id.ts'
 
 const day = z.object({
   date: z.string(),

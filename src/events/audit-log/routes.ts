@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
-import { listing, uncounted, uncountedPageOf } from '../../platform/http/lists.ts'
-import { type Route, route } from '../../platform/http/route.ts'
+import { listing, uncounted, uncountedPageOf } from '../../lists/lists.ts'
+import { type Route, route } from '../../request/route.ts'
 import { auditEntry, showEntry } from './audit-schemas.ts'
 import { auditList, listAuditLog } from './store.ts'
 

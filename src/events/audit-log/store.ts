@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { byId, byText, defineList, type ListPage } from '../../platform/db/list.ts'
-import type { Read } from '../../platform/db/read.ts'
-import { sql } from '../../platform/db/transaction.ts'
+import type { Read } from '../../database/executor/read.ts'
+import { sql } from '../../database/executor/transaction.ts'
+import { byId, byText, defineList, type ListPage } from '../../lists/list.ts'
 
 const auditRow = z.object({
   id: z.uuid(),

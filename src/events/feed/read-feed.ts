@@ -1,6 +1,6 @@
+import type { Read } from '../../database/executor/read.ts'
 import type { Deps } from '../../deps.ts'
-import type { Read } from '../../platform/db/read.ts'
-import { gone } from '../../platform/errors.ts'
+import { gone } from '../../errors.ts'
 import { envelopeOf } from '../envelope.ts'
 import { listEventsAfter } from './store.ts'
 

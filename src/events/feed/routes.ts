@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import { listQuery } from '../../platform/db/list.ts'
-import { uncountedPageOf } from '../../platform/http/lists.ts'
-import { type Route, route } from '../../platform/http/route.ts'
+import { listQuery } from '../../lists/list.ts'
+import { uncountedPageOf } from '../../lists/lists.ts'
+import { type Route, route } from '../../request/route.ts'
 import { cloudEvent } from '../envelope-schema.ts'
 import { loadFeed, showFeed } from './read-feed.ts'
 

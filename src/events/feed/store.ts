@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Read } from '../../platform/db/read.ts'
-import { sql } from '../../platform/db/transaction.ts'
+import type { Read } from '../../database/executor/read.ts'
+import { sql } from '../../database/executor/transaction.ts'
 import { type EventRow, eventColumns, eventRow } from '../envelope.ts'
 
 const deletedUpTo = z.object({ deleted_up_to: z.number() })

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
-import type { Sealer } from '../../platform/crypto/seal.ts'
-import type { Databases } from '../../platform/db/transaction.ts'
-import type { Metrics } from '../../platform/metrics/metrics.ts'
-import { version } from '../../version.ts'
+import type { Sealer } from '../../crypto/seal.ts'
+import type { Databases } from '../../database/executor/transaction.ts'
+import type { Metrics } from '../../observe/metrics/metrics.ts'
+import { version } from '../../settings/version.ts'
 import { envelopeOf } from '../envelope.ts'
 import type { Attempt, Claimed, Result } from './attempt-store.ts'
 

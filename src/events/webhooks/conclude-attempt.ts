@@ -1,5 +1,5 @@
-import { appendAudit } from '../../platform/audit/append-audit.ts'
-import type { Tx } from '../../platform/db/transaction.ts'
+import type { Tx } from '../../database/executor/transaction.ts'
+import { appendAudit } from '../../messages/audit/append-audit.ts'
 import { attemptOf, resultOf, wasAccepted } from './attempt.ts'
 import { type Claimed, delayDelivery, endDelivery, giveUpExpired } from './attempt-store.ts'
 import { failingLimit, firstWait, waitAfter } from './next-attempt.ts'

@@ -1,6 +1,6 @@
-import { appendAudit } from '../../platform/audit/append-audit.ts'
-import type { Tx } from '../../platform/db/transaction.ts'
-import type { MessageKey } from '../../platform/jobs/queued-message.ts'
+import type { Tx } from '../../database/executor/transaction.ts'
+import { appendAudit } from '../../messages/audit/append-audit.ts'
+import type { MessageKey } from '../../messages/queues/queued-message.ts'
 import { type DroppedDeliveries, insertDeliveries } from './delivery-store.ts'
 
 /**

@@ -1,5 +1,5 @@
-import { asWorker, type Tx } from '../../platform/db/transaction.ts'
-import { untilRecorded } from '../../platform/outbox/until-recorded.ts'
+import { asWorker, type Tx } from '../../database/executor/transaction.ts'
+import { untilRecorded } from '../../messages/outbox/until-recorded.ts'
 import { attempt, type DeliverDeps, logAttempt } from './attempt.ts'
 import { type Claimed, claimHead, deleteMessageIfIdle, findFrontier, type WaitsFor } from './attempt-store.ts'
 import { AttemptOutdated, type Concluded, concludeAttempt } from './conclude-attempt.ts'

@@ -1,6 +1,6 @@
 import { lookup as systemLookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../settings/config.ts'
 
 // Tenants choose where webhooks send requests, so requests into the service's own network must be impossible (SSRF).
 // Allowed are the addresses that the IANA special-purpose registries (RFC 6890 and successors) list as globally

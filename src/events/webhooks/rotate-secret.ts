@@ -1,8 +1,8 @@
+import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
-import type { Tx } from '../../platform/db/transaction.ts'
-import type { Caller } from '../../platform/http/caller.ts'
-import { rfc3339 } from '../../platform/http/schemas.ts'
+import { appendAudit, doneBy } from '../../messages/audit/append-audit.ts'
+import { rfc3339 } from '../../request/body/schemas.ts'
+import type { Caller } from '../../request/caller.ts'
 import { replaceSecret, type WebhookRow } from './store.ts'
 import { newSecret, secretContext } from './webhook-secret.ts'
 

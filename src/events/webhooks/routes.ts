@@ -1,18 +1,11 @@
 import { z } from 'zod'
+import type { Read } from '../../database/executor/read.ts'
+import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import type { Read } from '../../platform/db/read.ts'
-import type { Tx } from '../../platform/db/transaction.ts'
-import { managedByApplication } from '../../platform/errors.ts'
-import { pathId } from '../../platform/http/authenticate.ts'
-import { Versioned } from '../../platform/http/etag.ts'
-import {
-  listing,
-  pageAndCount,
-  pageOf,
-  together,
-  uncounted,
-  uncountedPageOf,
-} from '../../platform/http/lists.ts'
+import { managedByApplication } from '../../errors.ts'
+import { listing, pageAndCount, pageOf, together, uncounted, uncountedPageOf } from '../../lists/lists.ts'
+import { Versioned } from '../../request/answer/etag.ts'
+import { pathId } from '../../request/authenticate.ts'
 import {
   changeRoute,
   type LoadTarget,
@@ -20,7 +13,7 @@ import {
   resourceRoute,
   route,
   type Target,
-} from '../../platform/http/route.ts'
+} from '../../request/route.ts'
 import { createWebhook } from './create-webhook.ts'
 import { removeWebhook } from './delete-webhook.ts'
 import { deliveryList, listDeliveries } from './delivery-store.ts'

@@ -1,6 +1,6 @@
-import type { Tx } from '../../platform/db/transaction.ts'
-import { ApiError } from '../../platform/errors.ts'
-import { enqueue } from '../../platform/outbox/enqueue.ts'
+import type { Tx } from '../../database/executor/transaction.ts'
+import { ApiError } from '../../errors.ts'
+import { enqueue } from '../../messages/outbox/enqueue.ts'
 import { countWaitingOnce } from './delivery-store.ts'
 
 const max = 20

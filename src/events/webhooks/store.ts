@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { addToCount, countRows, deleteCounted } from '../../platform/db/count-rows.ts'
-import { defineList, type ListPage } from '../../platform/db/list.ts'
-import type { Read } from '../../platform/db/read.ts'
-import { countRow, idRow } from '../../platform/db/row-schemas.ts'
-import { asWorker, type Databases, sql, type Tx } from '../../platform/db/transaction.ts'
-import type { Sample } from '../../platform/metrics/read-sources.ts'
+import { addToCount, countRows, deleteCounted } from '../../database/count-rows.ts'
+import type { Read } from '../../database/executor/read.ts'
+import { countRow, idRow } from '../../database/executor/row-schemas.ts'
+import { asWorker, type Databases, sql, type Tx } from '../../database/executor/transaction.ts'
+import { defineList, type ListPage } from '../../lists/list.ts'
+import type { Sample } from '../../observe/metrics/read-sources.ts'
 import { openAfter } from './next-attempt.ts'
 
 /** Identifies a webhook. */

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import type { Sealer } from '../../platform/crypto/seal.ts'
+import type { Sealer } from '../../crypto/seal.ts'
 
 const prefix = 'whsec_'
 

@@ -1,4 +1,4 @@
-import { ApiError } from '../../platform/errors.ts'
+import { ApiError } from '../../errors.ts'
 
 /** 409: a command about an account that has to be activated first. */
 export const inactive = () =>

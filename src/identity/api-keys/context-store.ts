@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import type { Read } from '../../platform/db/read.ts'
-import { sql } from '../../platform/db/transaction.ts'
-import type { Bearer } from '../../platform/http/route.ts'
+import type { Read } from '../../database/executor/read.ts'
+import { sql } from '../../database/executor/transaction.ts'
+import type { Bearer } from '../../request/route.ts'
 import { authContextRow, persons, readContext } from '../sessions/context-store.ts'
 
 const keyContextRow = authContextRow.extend({

@@ -1,8 +1,8 @@
+import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { recordChange } from '../../platform/audit/record-change.ts'
-import type { Tx } from '../../platform/db/transaction.ts'
-import { notFound } from '../../platform/errors.ts'
-import type { Caller } from '../../platform/http/caller.ts'
+import { notFound } from '../../errors.ts'
+import { recordChange } from '../../messages/audit/record-change.ts'
+import type { Caller } from '../../request/caller.ts'
 import { type KeyRow, revokeKey } from './store.ts'
 
 /** Revokes a key: every process refuses it from the next request on. 404 if it was revoked meanwhile. */

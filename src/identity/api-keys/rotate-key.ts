@@ -1,7 +1,7 @@
+import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import type { Tx } from '../../platform/db/transaction.ts'
-import { invalidState } from '../../platform/errors.ts'
-import type { Caller } from '../../platform/http/caller.ts'
+import { invalidState } from '../../errors.ts'
+import type { Caller } from '../../request/caller.ts'
 import { type MadeKey, makeAndRecord } from './create-key.ts'
 import { type KeyHolder, type KeyRow, replaceKey } from './store.ts'
 

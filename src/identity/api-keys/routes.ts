@@ -1,10 +1,10 @@
 import { z } from 'zod'
+import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import type { Tx } from '../../platform/db/transaction.ts'
-import { pathId } from '../../platform/http/authenticate.ts'
-import type { Caller } from '../../platform/http/caller.ts'
-import { withoutPassword } from '../../platform/http/guarded-call.ts'
-import { listing, pageAndCount, pageOf, together } from '../../platform/http/lists.ts'
+import { listing, pageAndCount, pageOf, together } from '../../lists/lists.ts'
+import { pathId } from '../../request/authenticate.ts'
+import type { Caller } from '../../request/caller.ts'
+import { withoutPassword } from '../../request/guarded-call.ts'
 import {
   changeRoute,
   overtaken,
@@ -13,7 +13,7 @@ import {
   resourceRoute,
   route,
   type Target,
-} from '../../platform/http/route.ts'
+} from '../../request/route.ts'
 import { findAccount } from '../../tenancy/members/account-store.ts'
 import { assertGrantable, assertMayDescribe, holderOf } from '../../tenancy/roles/grantable-roles.ts'
 import { misspeltPermissions } from '../../tenancy/roles/misspelt-permissions.ts'

@@ -1,10 +1,10 @@
+import { lockOnCluster } from '../../database/cluster/cluster-locks.ts'
+import { asSystem, inTenant, type Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { lockOnCluster } from '../../platform/db/cluster-locks.ts'
-import { asSystem, inTenant, type Tx } from '../../platform/db/transaction.ts'
-import { ApiError, invalidField, unauthorized } from '../../platform/errors.ts'
-import type { Caller } from '../../platform/http/caller.ts'
-import type { RequestInfo } from '../../platform/http/request-info.ts'
-import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { ApiError, invalidField, unauthorized } from '../../errors.ts'
+import type { RequestInfo } from '../../http/request-info.ts'
+import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
+import type { Caller } from '../../request/caller.ts'
 import {
   emailMismatch,
   findLiveOffer,

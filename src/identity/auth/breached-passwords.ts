@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { decodeHashedSet, type HashedSet } from '../../platform/crypto/hashed-set.ts'
+import { decodeHashedSet, type HashedSet } from '../../crypto/hashed-set.ts'
 
 /** The file that `npm run cli -- passwords:build` writes. */
 export const breachedPasswordsFile = new URL('breached-passwords.bin', import.meta.url)

@@ -1,7 +1,7 @@
+import { asSystem } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { asSystem } from '../../platform/db/transaction.ts'
-import { ApiError, unauthorized } from '../../platform/errors.ts'
-import type { RequestInfo } from '../../platform/http/request-info.ts'
+import { ApiError, unauthorized } from '../../errors.ts'
+import type { RequestInfo } from '../../http/request-info.ts'
 import {
   guardPassword,
   type PasswordAttempt,

@@ -1,7 +1,7 @@
+import { asSystem } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { asSystem } from '../../platform/db/transaction.ts'
-import type { RequestInfo } from '../../platform/http/request-info.ts'
-import { sendMail } from '../../platform/mail/send-mail.ts'
+import type { RequestInfo } from '../../http/request-info.ts'
+import { sendMail } from '../../messages/mail/send-mail.ts'
 import { listMembershipsOf } from '../../tenancy/members/store.ts'
 import { findCredentials } from '../users/store.ts'
 

@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.ts'
-import { invalidField } from '../../platform/errors.ts'
+import { invalidField } from '../../errors.ts'
 import { isBreachedPassword } from './breached-passwords.ts'
 import { isContextWord, type PasswordContext } from './context-words.ts'
 

@@ -1,5 +1,5 @@
-import type { Tx } from '../../platform/db/transaction.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
+import type { Tx } from '../../database/executor/transaction.ts'
+import { appendEvent } from '../../messages/outbox/append-event.ts'
 import { findFirstTenantOf } from '../../tenancy/tenants/store.ts'
 
 /**

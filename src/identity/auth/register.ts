@@ -1,8 +1,8 @@
+import { inTenant } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
-import { ApiError, invalidField } from '../../platform/errors.ts'
-import type { RequestInfo } from '../../platform/http/request-info.ts'
-import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { ApiError, invalidField } from '../../errors.ts'
+import type { RequestInfo } from '../../http/request-info.ts'
+import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import {
   emailMismatch,
   findLiveOffer,

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
-import type { RequestInfo } from '../../platform/http/request-info.ts'
-import { makeLink } from '../../platform/links/one-time-link.ts'
-import { sendMail } from '../../platform/mail/send-mail.ts'
+import type { RequestInfo } from '../../http/request-info.ts'
+import { makeLink } from '../../messages/links/one-time-link.ts'
+import { sendMail } from '../../messages/mail/send-mail.ts'
 import { mailAccountLink } from './mail-account-link.ts'
 
 /** The answer, the same for every address. */

@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
-import { ApiError } from '../../platform/errors.ts'
-import type { RequestInfo } from '../../platform/http/request-info.ts'
+import { ApiError } from '../../errors.ts'
+import type { RequestInfo } from '../../http/request-info.ts'
 import type { Membership } from '../../tenancy/members/store.ts'
 import { enterable } from '../sessions/enter-tenant.ts'
 import { type Choice, type FirstFactor, type SignInOutcome, signIn } from '../sessions/sign-in.ts'

@@ -1,7 +1,7 @@
-import { appendAudit } from '../../platform/audit/append-audit.ts'
-import type { Tx } from '../../platform/db/transaction.ts'
-import type { RequestInfo } from '../../platform/http/request-info.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
+import type { Tx } from '../../database/executor/transaction.ts'
+import type { RequestInfo } from '../../http/request-info.ts'
+import { appendAudit } from '../../messages/audit/append-audit.ts'
+import { appendEvent } from '../../messages/outbox/append-event.ts'
 
 interface Verified {
   userId: string

@@ -1,7 +1,7 @@
+import { asSystem } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { asSystem } from '../../platform/db/transaction.ts'
-import type { RequestInfo } from '../../platform/http/request-info.ts'
-import { deadLink, findLink, spendLink } from '../../platform/links/one-time-link.ts'
+import type { RequestInfo } from '../../http/request-info.ts'
+import { deadLink, findLink, spendLink } from '../../messages/links/one-time-link.ts'
 import { logErased } from '../users/erase-person.ts'
 import { releaseAddress } from '../users/release-address.ts'
 

@@ -1,4 +1,4 @@
-import { ApiError } from '../../platform/errors.ts'
+import { ApiError } from '../../errors.ts'
 import { excessOf, type Holder, holds, isOwner } from '../../tenancy/roles/grantable-roles.ts'
 
 /** 403: this member may not act as that one. */

@@ -1,5 +1,5 @@
-import type { Read } from '../../platform/db/read.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
+import type { Read } from '../../database/executor/read.ts'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { type AuthContextRow, authContextWith } from '../sessions/context-store.ts'
 
 /** The context of a member who has no session, because another member acts as them. */

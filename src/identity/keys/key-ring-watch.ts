@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { KeyRing } from '../../platform/crypto/token-signer.ts'
+import type { KeyRing } from '../../crypto/token-signer.ts'
 
 const readAgainMs = 60_000
 const minIntervalMs = 5_000

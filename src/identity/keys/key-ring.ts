@@ -1,10 +1,10 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
-import type { Config } from '../../config.ts'
+import type { KeyRing, SigningKey } from '../../crypto/token-signer.ts'
+import { asSystem } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import type { KeyRing, SigningKey } from '../../platform/crypto/token-signer.ts'
-import { asSystem } from '../../platform/db/transaction.ts'
-import { developmentUrl } from '../../platform/loopback.ts'
+import type { Config } from '../../settings/config.ts'
+import { developmentUrl } from '../../settings/loopback.ts'
 import { insertKey, type KeyRow, listKeys, lockKeys, type NewKey } from './store.ts'
 
 type KeyDeps = Pick<Deps, 'db' | 'sealer' | 'clock' | 'config' | 'publicUrl'>

@@ -1,5 +1,5 @@
+import { asSystem } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { asSystem } from '../../platform/db/transaction.ts'
 import { publishedMs, signerFirst } from './key-ring.ts'
 import { listKeys } from './store.ts'
 

@@ -1,5 +1,5 @@
+import { asSystem } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { asSystem } from '../../platform/db/transaction.ts'
 import { makeKey } from './key-ring.ts'
 import { deleteKey, insertKey, listKeys, lockKeys } from './store.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import { publicRoute, type Route } from '../../platform/http/route.ts'
+import { publicRoute, type Route } from '../../request/route.ts'
 
 export const keyRoutes = ({ signer }: Deps): Route[] => [
   publicRoute({

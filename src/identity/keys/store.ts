@@ -1,6 +1,6 @@
 import type { JWK } from 'jose'
 import { z } from 'zod'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
 
 const kidRow = z.object({ kid: z.string() })
 

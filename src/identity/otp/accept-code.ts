@@ -1,5 +1,5 @@
+import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import type { Tx } from '../../platform/db/transaction.ts'
 import type { Mailbox } from '../users/address-store.ts'
 import type { CodeType, DeviceType, PresentedCode } from './channels.ts'
 import { matchingDevices, type TotpMatch } from './check-totp.ts'

@@ -1,6 +1,6 @@
+import { asSystem, type Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { asSystem, type Tx } from '../../platform/db/transaction.ts'
-import { ApiError } from '../../platform/errors.ts'
+import { ApiError } from '../../errors.ts'
 import { findFirstTenantOf } from '../../tenancy/tenants/store.ts'
 import { findMailbox, type Mailbox } from '../users/address-store.ts'
 import { notifyPerson } from '../users/notify-people.ts'

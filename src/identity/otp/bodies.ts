@@ -1,8 +1,8 @@
 import { type ZodType, z } from 'zod'
-import { ApiError, validationError } from '../../platform/errors.ts'
-import { bodyErrors } from '../../platform/http/field-errors.ts'
-import { written } from '../../platform/http/known-members.ts'
-import { bodyId } from '../../platform/http/schemas.ts'
+import { ApiError, validationError } from '../../errors.ts'
+import { bodyErrors } from '../../request/body/field-errors.ts'
+import { written } from '../../request/body/known-members.ts'
+import { bodyId } from '../../request/body/schemas.ts'
 import { presentedPassword } from '../person.ts'
 import { codeTypes } from './channels.ts'
 

@@ -1,5 +1,5 @@
-import type { Config } from '../../config.ts'
-import { ApiError } from '../../platform/errors.ts'
+import { ApiError } from '../../errors.ts'
+import type { Config } from '../../settings/config.ts'
 import type { Factors } from './factor-store.ts'
 
 /** The kinds of devices whose codes `otp/verify` takes, in the order in which it tries them. */

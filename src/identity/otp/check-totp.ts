@@ -1,5 +1,5 @@
+import { matchTotp } from '../../crypto/totp.ts'
 import type { Deps } from '../../deps.ts'
-import { matchTotp } from '../../platform/crypto/totp.ts'
 import type { TotpRow } from './store.ts'
 
 /** A device whose code matched. Its sealed secret must be unchanged when the time step is used up. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { idRow } from '../../platform/db/row-schemas.ts'
-import { listsOfValues } from '../../platform/db/rows.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { idRow } from '../../database/executor/row-schemas.ts'
+import { listsOfValues } from '../../database/executor/rows.ts'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
 
 const moment = (ms: number) => sql.timestamp(new Date(ms))
 

@@ -1,5 +1,5 @@
 import { randomBytes, randomInt } from 'node:crypto'
-import type { Sealer } from '../../platform/crypto/seal.ts'
+import type { Sealer } from '../../crypto/seal.ts'
 
 /** The person that a mailed code is bound to, and the address it was sent to. */
 interface Holder {

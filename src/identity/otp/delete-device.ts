@@ -1,9 +1,9 @@
+import { inTenant } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
-import { ApiError, notFound } from '../../platform/errors.ts'
-import type { Caller } from '../../platform/http/caller.ts'
-import { endTokens } from '../../platform/links/link-store.ts'
+import { ApiError, notFound } from '../../errors.ts'
+import { appendAudit, changesBetween, doneBy } from '../../messages/audit/append-audit.ts'
+import { endTokens } from '../../messages/links/link-store.ts'
+import type { Caller } from '../../request/caller.ts'
 import { checkCurrentPassword } from '../auth/check-password.ts'
 import {
   assertFreshSecondFactor,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import { rfc3339, timestamp } from '../../request/body/schemas.ts'
 import { deviceTypes } from './channels.ts'
 import type { DeviceRow } from './store.ts'
 

@@ -1,5 +1,5 @@
-import { sql, type Tx } from '../../platform/db/transaction.ts'
-import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 
 /** Makes a verified address a second factor (an e-mail device) at `at` (ms since 1970), unless the person has one. */
 export function makeEmailDevice(tx: Tx, userId: string, at: number): void {

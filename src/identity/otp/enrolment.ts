@@ -1,7 +1,7 @@
+import { inTenant } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
-import { sessionRevoked, unauthorized } from '../../platform/errors.ts'
-import type { Caller } from '../../platform/http/caller.ts'
+import { sessionRevoked, unauthorized } from '../../errors.ts'
+import type { Caller } from '../../request/caller.ts'
 import { checkCurrentPassword } from '../auth/check-password.ts'
 import {
   assertFreshSecondFactor,

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { parameterized, secondsOf } from '../../platform/db/parameterized.ts'
-import { isProven } from '../../platform/db/proven-address.ts'
-import { idRow } from '../../platform/db/row-schemas.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { parameterized, secondsOf } from '../../database/executor/parameterized.ts'
+import { idRow } from '../../database/executor/row-schemas.ts'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { isProven } from '../../database/proven-address.ts'
 import {
   deleteAllPasskeys,
   deletePasskey,

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { defineList, type ListPage } from '../../platform/db/list.ts'
-import { isProven } from '../../platform/db/proven-address.ts'
-import type { Read } from '../../platform/db/read.ts'
-import { countRow, idRow } from '../../platform/db/row-schemas.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
+import type { Read } from '../../database/executor/read.ts'
+import { countRow, idRow } from '../../database/executor/row-schemas.ts'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { isProven } from '../../database/proven-address.ts'
+import { defineList, type ListPage } from '../../lists/list.ts'
 import { deviceTypes } from './channels.ts'
 
 const moment = (ms: number) => sql.timestamp(new Date(ms))

@@ -1,5 +1,5 @@
+import { asSystem } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { asSystem } from '../../platform/db/transaction.ts'
 import { hasConfirmedDevices } from './factor-store.ts'
 
 /** Logs a warning if OTP_ENABLED is off but people have confirmed devices, which are then never asked for. */

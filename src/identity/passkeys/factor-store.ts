@@ -1,5 +1,5 @@
-import { idRow } from '../../platform/db/row-schemas.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { idRow } from '../../database/executor/row-schemas.ts'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
 
 // The part of passkeys in what otp/factor-store.ts does with all second factors. Times are in ms since 1970.
 

@@ -1,5 +1,5 @@
-import type { Config } from '../../config.ts'
-import { browserUrl } from '../../platform/loopback.ts'
+import type { Config } from '../../settings/config.ts'
+import { browserUrl } from '../../settings/loopback.ts'
 
 /** What a passkey is bound to: the relying party's domain, and the origins of the pages that can use it. */
 export interface RelyingParty {

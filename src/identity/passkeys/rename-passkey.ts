@@ -1,8 +1,8 @@
+import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { changesBetween } from '../../platform/audit/append-audit.ts'
-import { recordChange } from '../../platform/audit/record-change.ts'
-import type { Tx } from '../../platform/db/transaction.ts'
-import type { Caller } from '../../platform/http/caller.ts'
+import { changesBetween } from '../../messages/audit/append-audit.ts'
+import { recordChange } from '../../messages/audit/record-change.ts'
+import type { Caller } from '../../request/caller.ts'
 import { notifyPerson } from '../users/notify-people.ts'
 import { type PasskeyRow, renamePasskey as rename } from './store.ts'
 

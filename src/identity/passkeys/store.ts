@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { defineList, type ListPage } from '../../platform/db/list.ts'
-import type { Read } from '../../platform/db/read.ts'
-import { countRow, idRow } from '../../platform/db/row-schemas.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
+import type { Read } from '../../database/executor/read.ts'
+import { countRow, idRow } from '../../database/executor/row-schemas.ts'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { defineList, type ListPage } from '../../lists/list.ts'
 
 const purposeRow = z.object({ purpose: z.string() })
 

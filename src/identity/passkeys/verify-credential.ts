@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.ts'
-import type { RequestInfo } from '../../platform/http/request-info.ts'
+import type { RequestInfo } from '../../http/request-info.ts'
 import { algorithms, userHandleOf } from './ceremony.ts'
 import type { NewCredential, UsedCredential } from './credential-schemas.ts'
 import { relyingParty } from './relying-party.ts'

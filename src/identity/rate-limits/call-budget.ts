@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
-import type { Config } from '../../config.ts'
-import { asSystem, type Databases } from '../../platform/db/transaction.ts'
-import type { CallBudget } from '../../platform/http/authenticate.ts'
+import { asSystem, type Databases } from '../../database/executor/transaction.ts'
+import type { CallBudget } from '../../request/authenticate.ts'
+import type { Config } from '../../settings/config.ts'
 import { type Limit, throttled } from './limits.ts'
 import { addCalls } from './store.ts'
 

@@ -1,5 +1,5 @@
-import type { Config } from '../../config.ts'
-import { asSystem, type Databases, type Tx } from '../../platform/db/transaction.ts'
+import { asSystem, type Databases, type Tx } from '../../database/executor/transaction.ts'
+import type { Config } from '../../settings/config.ts'
 import { addressKey } from './address-key.ts'
 import { accountKey, type Limit, throttled } from './limits.ts'
 import { countRecipient, senderWindowEnds } from './store.ts'

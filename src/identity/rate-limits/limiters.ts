@@ -7,8 +7,8 @@ import {
   RateLimiterRedis,
   RateLimiterRes,
 } from 'rate-limiter-flexible'
-import type { Config } from '../../config.ts'
-import type { Databases } from '../../platform/db/transaction.ts'
+import type { Databases } from '../../database/executor/transaction.ts'
+import type { Config } from '../../settings/config.ts'
 import { countStranger, type Sender } from './count-stranger.ts'
 import { invitationUses, type Limit, type LimitName, limitsOf, throttled, type Use } from './limits.ts'
 import { rateLimitClient } from './store.ts'

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
-import type { Config } from '../../config.ts'
-import { ApiError } from '../../platform/errors.ts'
-import type { MailPurpose } from '../../platform/mail/template.ts'
+import { ApiError } from '../../errors.ts'
+import type { MailPurpose } from '../../messages/mail/template.ts'
+import type { Config } from '../../settings/config.ts'
 import { addressKey } from './address-key.ts'
 import type { Sender } from './count-stranger.ts'
 

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { writeAsSystem } from '../../platform/db/batch.ts'
-import type { Read } from '../../platform/db/read.ts'
-import type { Statements } from '../../platform/db/statements.ts'
-import { type Databases, sql, type Tx } from '../../platform/db/transaction.ts'
+import { writeAsSystem } from '../../database/executor/batch.ts'
+import type { Read } from '../../database/executor/read.ts'
+import type { Statements } from '../../database/executor/statements.ts'
+import { type Databases, sql, type Tx } from '../../database/executor/transaction.ts'
 
 const failuresRow = z.object({ failures: z.number() })
 const senderRow = z.object({ sender: z.string() })

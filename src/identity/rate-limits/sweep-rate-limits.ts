@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { asSystem, type Databases } from '../../platform/db/transaction.ts'
+import { asSystem, type Databases } from '../../database/executor/transaction.ts'
 import { forgetPastAddresses } from '../users/address-store.ts'
 import { deleteExpiredCounters } from './store.ts'
 

@@ -1,8 +1,8 @@
+import { asSystem, type Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { appendAudit } from '../../platform/audit/append-audit.ts'
-import { asSystem, type Tx } from '../../platform/db/transaction.ts'
-import type { RequestInfo } from '../../platform/http/request-info.ts'
-import { voidSomeLinks } from '../../platform/links/link-store.ts'
+import type { RequestInfo } from '../../http/request-info.ts'
+import { appendAudit } from '../../messages/audit/append-audit.ts'
+import { voidSomeLinks } from '../../messages/links/link-store.ts'
 import { voidSomeCodes } from '../otp/code-store.ts'
 import { endSomePendingSessions, endSomeSessions, revokeLoggedOut } from './end-all-store.ts'
 

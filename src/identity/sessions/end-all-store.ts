@@ -1,5 +1,5 @@
-import { idRow, tenantIdRow } from '../../platform/db/row-schemas.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { idRow, tenantIdRow } from '../../database/executor/row-schemas.ts'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
 
 const moment = (ms: number) => sql.timestamp(new Date(ms))
 

@@ -1,9 +1,9 @@
+import { asSystem, type Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
-import { asSystem, type Tx } from '../../platform/db/transaction.ts'
-import { notFound } from '../../platform/errors.ts'
-import type { Caller } from '../../platform/http/caller.ts'
-import { appendEvents } from '../../platform/outbox/append-event.ts'
+import { notFound } from '../../errors.ts'
+import { appendAudit, doneBy } from '../../messages/audit/append-audit.ts'
+import { appendEvents } from '../../messages/outbox/append-event.ts'
+import type { Caller } from '../../request/caller.ts'
 import { type EndReason, endSession, endSessionsOf } from './store.ts'
 
 interface Ended {

@@ -1,4 +1,4 @@
-import { ApiError } from '../../platform/errors.ts'
+import { ApiError } from '../../errors.ts'
 import type { Membership } from '../../tenancy/members/store.ts'
 
 /** The membership, if its person can enter the tenant by it; else a 403. Only owners can enter a closed tenant. */

@@ -1,5 +1,5 @@
-import { insufficientAuthentication } from '../../platform/errors.ts'
-import type { Caller } from '../../platform/http/caller.ts'
+import { insufficientAuthentication } from '../../errors.ts'
+import type { Caller } from '../../request/caller.ts'
 
 const secondFactorSeconds = 600
 const signInSeconds = 900

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
+import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import type { Tx } from '../../platform/db/transaction.ts'
-import type { Caller } from '../../platform/http/caller.ts'
-import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
+import type { Caller } from '../../request/caller.ts'
 import { deleteSurplusFamilies, type FamilyRow, insertFamily, rotateFamily } from './family-store.ts'
 import type { SecondFactorSettled } from './second-factor.ts'
 

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import type { Caller } from '../../platform/http/caller.ts'
-import { listing, pageAndCount } from '../../platform/http/lists.ts'
-import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import { listing, pageAndCount } from '../../lists/lists.ts'
+import { rfc3339, timestamp } from '../../request/body/schemas.ts'
+import type { Caller } from '../../request/caller.ts'
 import { countSessionsOf, type ListedSession, listSessionsOf, sessionList } from './store.ts'
 
 /** A session as its person sees it. */

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
-import { pathId } from '../../platform/http/authenticate.ts'
-import { pageOf } from '../../platform/http/lists.ts'
-import { type Route, route } from '../../platform/http/route.ts'
+import { pageOf } from '../../lists/lists.ts'
+import { pathId } from '../../request/authenticate.ts'
+import { type Route, route } from '../../request/route.ts'
 import { endOwnSession } from './end-session.ts'
 import { sessionSchema, sessions } from './list-sessions.ts'
 

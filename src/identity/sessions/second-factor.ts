@@ -1,7 +1,7 @@
+import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import type { Tx } from '../../platform/db/transaction.ts'
-import { type ApiError, unauthorized } from '../../platform/errors.ts'
-import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { type ApiError, unauthorized } from '../../errors.ts'
+import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { Membership } from '../../tenancy/members/store.ts'
 import {
   beganByMail,

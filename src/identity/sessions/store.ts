@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { lockOnCluster, rowLock } from '../../platform/db/cluster-locks.ts'
-import { defineList, type ListPage } from '../../platform/db/list.ts'
-import type { Read } from '../../platform/db/read.ts'
-import { countRow, idRow } from '../../platform/db/row-schemas.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
-import { sessionRevoked } from '../../platform/errors.ts'
-import type { Caller } from '../../platform/http/caller.ts'
+import { lockOnCluster, rowLock } from '../../database/cluster/cluster-locks.ts'
+import type { Read } from '../../database/executor/read.ts'
+import { countRow, idRow } from '../../database/executor/row-schemas.ts'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { sessionRevoked } from '../../errors.ts'
+import { defineList, type ListPage } from '../../lists/list.ts'
+import type { Caller } from '../../request/caller.ts'
 import { recordSessionsEnded } from '../users/store.ts'
 
 /** Authentication context class references: one factor, or two (NIST SP 800-63B). */

@@ -1,5 +1,5 @@
+import { asSystem } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { asSystem } from '../../platform/db/transaction.ts'
 import { listMembershipsOf, type Membership } from '../../tenancy/members/store.ts'
 import { countWaysIn, type WaysIn } from '../auth/ways-in-store.ts'
 import { type Factors, findFactors } from '../otp/factor-store.ts'

@@ -1,7 +1,7 @@
-import type { Sealer } from '../../platform/crypto/seal.ts'
-import type { Tx } from '../../platform/db/transaction.ts'
-import { type NewMail, sendMail } from '../../platform/mail/send-mail.ts'
-import type { NoticeName } from '../../platform/mail/templates.ts'
+import type { Sealer } from '../../crypto/seal.ts'
+import type { Tx } from '../../database/executor/transaction.ts'
+import { type NewMail, sendMail } from '../../messages/mail/send-mail.ts'
+import type { NoticeName } from '../../messages/mail/templates.ts'
 import { listMailboxes } from './address-store.ts'
 
 type Notice<Name extends NoticeName> = Omit<NewMail<Name>, 'to'>

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { lockOnCluster, rowLock } from '../../platform/db/cluster-locks.ts'
-import { isProven } from '../../platform/db/proven-address.ts'
-import { idRow } from '../../platform/db/row-schemas.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { lockOnCluster, rowLock } from '../../database/cluster/cluster-locks.ts'
+import { idRow } from '../../database/executor/row-schemas.ts'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { isProven } from '../../database/proven-address.ts'
 import { makeEmailDevice } from '../otp/email-device-store.ts'
 
 // An address is *proven* by an account if a reader of its mailbox said that it is theirs: by a link or a code from a mail

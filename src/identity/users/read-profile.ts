@@ -1,13 +1,13 @@
+import { readInTenant } from '../../database/executor/read.ts'
 import type { Deps } from '../../deps.ts'
-import { readInTenant } from '../../platform/db/read.ts'
-import { notFound } from '../../platform/errors.ts'
-import type { Caller } from '../../platform/http/caller.ts'
-import { Versioned } from '../../platform/http/etag.ts'
+import { notFound } from '../../errors.ts'
 import {
   namesOnlyApplicationActions,
   permissionsOf,
   type SystemRole,
 } from '../../policy-engine/catalogue/actions.ts'
+import { Versioned } from '../../request/answer/etag.ts'
+import type { Caller } from '../../request/caller.ts'
 import { listOwnMemberships, type OwnMembership } from '../../tenancy/members/store.ts'
 import { holderOf, holds } from '../../tenancy/roles/grantable-roles.ts'
 import type { TenantRow } from '../../tenancy/tenants/store.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { provenFields } from '../../platform/http/route-resources.ts'
-import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import { rfc3339, timestamp } from '../../request/body/schemas.ts'
+import { provenFields } from '../../request/route-resources.ts'
 import type { MemberUserRow, UserRow } from './store.ts'
 
 /** The User of the interface specification. */

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { cloudEvent } from '../../events/envelope-schema.ts'
-import { listQuery } from '../../platform/db/list.ts'
-import { publicRoute, type Route } from '../../platform/http/route.ts'
+import { listQuery } from '../../lists/list.ts'
+import { publicRoute, type Route } from '../../request/route.ts'
 import { applicationAuthenticator } from '../tokens/application-token.ts'
 import { type FeedCursor, parseCursor, readAllEvents } from './read-all-events.ts'
 

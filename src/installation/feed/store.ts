@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { skippingLocked } from '../../platform/db/claim-rows.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { skippingLocked } from '../../database/claim-rows.ts'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
 
 const lockKey = 0x0bad5
 const maxTenants = 1_000

@@ -1,21 +1,21 @@
 import { createHash } from 'node:crypto'
-import type { CompilerSettings } from '../../authorization/policies/compile-module-text.ts'
 import { measurePatterns } from '../../authorization/policies/measure-patterns.ts'
-import type { ReceiverRules } from '../../events/webhooks/public-address.ts'
-import { managedSecretContext, newSecret } from '../../events/webhooks/webhook-secret.ts'
-import { canonicalJson } from '../../platform/crypto/canonical-json.ts'
-import type { Sealer } from '../../platform/crypto/seal.ts'
-import { isDatabaseAway } from '../../platform/db/database-errors.ts'
+import type { CompilerSettings } from '../../authorization/policies/modules/compile-module-text.ts'
+import { canonicalJson } from '../../crypto/canonical-json.ts'
+import type { Sealer } from '../../crypto/seal.ts'
+import { nilUuid } from '../../crypto/uuid.ts'
+import { isDatabaseAway } from '../../database/executor/database-errors.ts'
 import {
   asSystem,
   type Databases,
   inTenant,
   isDatabaseUnavailable,
   sqlState,
-} from '../../platform/db/transaction.ts'
-import { ApiError } from '../../platform/errors.ts'
-import type { RequestInfo } from '../../platform/http/request-info.ts'
-import { nilUuid } from '../../platform/uuid.ts'
+} from '../../database/executor/transaction.ts'
+import { ApiError } from '../../errors.ts'
+import type { ReceiverRules } from '../../events/webhooks/public-address.ts'
+import { managedSecretContext, newSecret } from '../../events/webhooks/webhook-secret.ts'
+import type { RequestInfo } from '../../http/request-info.ts'
 import { listTenantsBehind } from '../../tenancy/tenants/store.ts'
 import { faultsOfChanges } from './check-changes.ts'
 import { type AppliedManifest, compileManifest } from './compile-manifest.ts'

@@ -4,7 +4,7 @@ import {
   withCompiled,
 } from '../../authorization/policies/active-store.ts'
 import { type ActivePolicy, budgetFault } from '../../authorization/policies/slice-budget.ts'
-import type { Tx } from '../../platform/db/transaction.ts'
+import type { Tx } from '../../database/executor/transaction.ts'
 import { readRevision } from '../../tenancy/tenants/revision-store.ts'
 import type { planPolicies, TenantPolicy } from './policy-plan.ts'
 

@@ -13,10 +13,10 @@ import {
   type NewPolicy,
   replacePolicy,
 } from '../../authorization/policies/store.ts'
-import type { Tx } from '../../platform/db/transaction.ts'
-import type { RequestInfo } from '../../platform/http/request-info.ts'
-import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import { nilUuid } from '../../platform/uuid.ts'
+import { nilUuid } from '../../crypto/uuid.ts'
+import type { Tx } from '../../database/executor/transaction.ts'
+import type { RequestInfo } from '../../http/request-info.ts'
+import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import {
   changeManagedRole,
   freeNames,

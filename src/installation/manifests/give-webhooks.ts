@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { Tx } from '../../database/executor/transaction.ts'
 import {
   changeWebhook,
   deleteWebhook,
@@ -6,8 +7,7 @@ import {
   listManagedWebhooks,
   type WebhookRow,
 } from '../../events/webhooks/store.ts'
-import type { Tx } from '../../platform/db/transaction.ts'
-import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { ManagedWebhook } from './compile-manifest.ts'
 import type { InstalledRules } from './store.ts'
 

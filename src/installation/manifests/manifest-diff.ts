@@ -1,4 +1,4 @@
-import { canonicalJson } from '../../platform/crypto/canonical-json.ts'
+import { canonicalJson } from '../../crypto/canonical-json.ts'
 import type { Manifest } from './manifest-schema.ts'
 
 /** A difference between two versions of a manifest. `fields` are the members that a changed entry has otherwise. */

@@ -3,10 +3,10 @@ import {
   compileModuleText,
   moduleKey,
   moduleTextOf,
-} from '../../authorization/policies/compile-module-text.ts'
-import type { StoredModule } from '../../authorization/policies/module-store.ts'
-import { ApiError } from '../../platform/errors.ts'
-import { policyInvalid } from '../../platform/http/policy-invalid.ts'
+} from '../../authorization/policies/modules/compile-module-text.ts'
+import type { StoredModule } from '../../authorization/policies/modules/module-store.ts'
+import { ApiError } from '../../errors.ts'
+import { policyInvalid } from '../../request/body/policy-invalid.ts'
 import type { Manifest } from './manifest-schema.ts'
 import { faultAt, type ManifestFault } from './read-manifest.ts'
 

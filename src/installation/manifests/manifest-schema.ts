@@ -3,13 +3,13 @@ import { newDefinition } from '../../authorization/attributes/definition-body.ts
 import { draftPolicy } from '../../authorization/policies/policy-body.ts'
 import type { ReceiverRules } from '../../events/webhooks/public-address.ts'
 import { eventTypes, webhookDescription, webhookUrl } from '../../events/webhooks/webhook-schemas.ts'
-import { written } from '../../platform/http/known-members.ts'
-import { applicationName } from '../../platform/http/schemas.ts'
 import {
   attributeName,
   isReservedKey,
   reservedKeySentence,
 } from '../../policy-engine/catalogue/attribute-keys.ts'
+import { written } from '../../request/body/known-members.ts'
+import { applicationName } from '../../request/body/schemas.ts'
 import { newRole } from '../../tenancy/roles/role-schemas.ts'
 
 const maxActions = 100

@@ -1,11 +1,11 @@
 import type { z } from 'zod'
 import type { ReceiverRules } from '../../events/webhooks/public-address.ts'
-import { ownCode, valueAt } from '../../platform/http/field-errors.ts'
-import { jsonFault } from '../../platform/http/json-fault.ts'
-import { knownIn } from '../../platform/http/known-members.ts'
-import { locate, pointerTo } from '../../platform/http/locate.ts'
-import { unknownMember, unknownMembers } from '../../platform/http/unknown-members.ts'
 import { positionAt } from '../../policy-engine/text-position.ts'
+import { ownCode, valueAt } from '../../request/body/field-errors.ts'
+import { jsonFault } from '../../request/body/json-fault.ts'
+import { knownIn } from '../../request/body/known-members.ts'
+import { locate, pointerTo } from '../../request/body/locate.ts'
+import { unknownMember, unknownMembers } from '../../request/body/unknown-members.ts'
 import { type Manifest, manifestSchema } from './manifest-schema.ts'
 
 /** A fault in a manifest; `pointer` is a JSON Pointer (RFC 6901). Lines and columns count from 1. */

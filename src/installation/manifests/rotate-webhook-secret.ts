@@ -1,6 +1,6 @@
+import type { Sealer } from '../../crypto/seal.ts'
+import { asSystem, type Databases } from '../../database/executor/transaction.ts'
 import { managedSecretContext, newSecret } from '../../events/webhooks/webhook-secret.ts'
-import type { Sealer } from '../../platform/crypto/seal.ts'
-import { asSystem, type Databases } from '../../platform/db/transaction.ts'
 import { type ManifestWebhook, replaceWebhookSecret } from './webhook-store.ts'
 
 const day = 86_400_000

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import { type Route, route } from '../../platform/http/route.ts'
+import { type Route, route } from '../../request/route.ts'
 import type { Manifest } from './manifest-schema.ts'
 import { listDocuments } from './store.ts'
 

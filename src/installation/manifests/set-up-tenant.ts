@@ -1,4 +1,4 @@
-import type { Tx } from '../../platform/db/transaction.ts'
+import type { Tx } from '../../database/executor/transaction.ts'
 import type { SetUpTenant } from '../../tenancy/tenants/set-up-tenant.ts'
 import { giveRules } from './give-rules.ts'
 import { type InstalledRules, lockManifests, readInstalledRules, readManifestRevision } from './store.ts'

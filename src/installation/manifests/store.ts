@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Read } from '../../platform/db/read.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
+import type { Read } from '../../database/executor/read.ts'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
 import type { AppliedManifest, CompiledManifest } from './compile-manifest.ts'
 import type { Manifest } from './manifest-schema.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
 
 const keyRow = z.object({ key: z.string() })
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { idRow } from '../../platform/db/row-schemas.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { idRow } from '../../database/executor/row-schemas.ts'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
 
 const tokenRow = z.object({
   id: z.uuid(),

@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
-import type { Config } from '../../config.ts'
-import { hashOneTimeToken, makeOneTimeToken } from '../../platform/crypto/one-time-token.ts'
+import { hashOneTimeToken, makeOneTimeToken } from '../../crypto/one-time-token.ts'
+import type { Config } from '../../settings/config.ts'
 
 type Urls = Pick<Config, 'PUBLIC_URL'>
 

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import type { Middleware } from 'koa'
-import type { Config } from '../../config.ts'
-import { notFound } from '../../platform/errors.ts'
+import { notFound } from '../../errors.ts'
+import type { Config } from '../../settings/config.ts'
 import { asset } from '../asset.ts'
 
 const folder = new URL('../../../packages/console/bundle/', import.meta.url)

@@ -1,5 +1,5 @@
 import type { Middleware } from 'koa'
-import { ApiError } from '../../platform/errors.ts'
+import { ApiError } from '../../errors.ts'
 
 const safe = new Set(['GET', 'HEAD', 'OPTIONS'])
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import type { Read } from '../../platform/db/read.ts'
-import { idRow } from '../../platform/db/row-schemas.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
+import type { Read } from '../../database/executor/read.ts'
+import { idRow } from '../../database/executor/row-schemas.ts'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
 
 const moment = (ms: number) => sql.timestamp(new Date(ms))
 

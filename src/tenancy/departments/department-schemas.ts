@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { bodyId, rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import { bodyId, rfc3339, timestamp } from '../../request/body/schemas.ts'
 import type { Department } from './store.ts'
 
 const departmentName = z

@@ -1,9 +1,9 @@
+import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import type { AuditActor } from '../../platform/audit/append-audit.ts'
-import { recordChange } from '../../platform/audit/record-change.ts'
-import type { Tx } from '../../platform/db/transaction.ts'
-import { invalidState, notFound } from '../../platform/errors.ts'
-import type { Caller } from '../../platform/http/caller.ts'
+import { invalidState, notFound } from '../../errors.ts'
+import type { AuditActor } from '../../messages/audit/append-audit.ts'
+import { recordChange } from '../../messages/audit/record-change.ts'
+import type { Caller } from '../../request/caller.ts'
 import {
   cancelPending,
   cancelPendingTo,

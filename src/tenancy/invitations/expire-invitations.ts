@@ -1,6 +1,6 @@
-import { appendAudit } from '../../platform/audit/append-audit.ts'
-import { asWorker, type Databases, type Tx } from '../../platform/db/transaction.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { asWorker, type Databases, type Tx } from '../../database/executor/transaction.ts'
+import { appendAudit } from '../../messages/audit/append-audit.ts'
+import { appendEvent } from '../../messages/outbox/append-event.ts'
 import { expireSome } from './store.ts'
 
 /** Records that an invitation expired, in the transaction that marks it: this happens once. */

@@ -1,9 +1,9 @@
+import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import type { Tx } from '../../platform/db/transaction.ts'
-import type { Caller } from '../../platform/http/caller.ts'
-import { linkUrl } from '../../platform/links/mailed-links.ts'
-import { signature } from '../../platform/mail/free-text.ts'
-import { sendMail } from '../../platform/mail/send-mail.ts'
+import { linkUrl } from '../../messages/links/mailed-links.ts'
+import { signature } from '../../messages/mail/free-text.ts'
+import { sendMail } from '../../messages/mail/send-mail.ts'
+import type { Caller } from '../../request/caller.ts'
 
 interface InvitationMail {
   email: string

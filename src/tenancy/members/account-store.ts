@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { addToCount } from '../../platform/db/count-rows.ts'
-import { defineList, type Filter, type ListPage } from '../../platform/db/list.ts'
-import type { Read } from '../../platform/db/read.ts'
-import { countRow } from '../../platform/db/row-schemas.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { addToCount } from '../../database/count-rows.ts'
+import type { Read } from '../../database/executor/read.ts'
+import { countRow } from '../../database/executor/row-schemas.ts'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { defineList, type Filter, type ListPage } from '../../lists/list.ts'
 import { giveRoles } from './store.ts'
 
 const accountRow = z.object({

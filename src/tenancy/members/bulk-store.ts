@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { addToCount } from '../../platform/db/count-rows.ts'
-import { listsOfValues } from '../../platform/db/rows.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { addToCount } from '../../database/count-rows.ts'
+import { listsOfValues } from '../../database/executor/rows.ts'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { addPersonMemberships } from './person-store.ts'
 import { giveRoles } from './store.ts'
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Tx } from '../../platform/db/transaction.ts'
-import { type FieldError, validationError } from '../../platform/errors.ts'
+import type { Tx } from '../../database/executor/transaction.ts'
+import { type FieldError, validationError } from '../../errors.ts'
 import type { DataType } from '../../policy-engine/compile/conditions.ts'
 import { normalised } from '../../policy-engine/evaluate/attributes.ts'
 import { listSubjectAttributes, type SubjectAttribute } from './store.ts'

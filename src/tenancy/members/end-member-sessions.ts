@@ -1,8 +1,8 @@
+import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { recordChange } from '../../platform/audit/record-change.ts'
-import type { Tx } from '../../platform/db/transaction.ts'
-import { invalidState } from '../../platform/errors.ts'
-import type { Caller } from '../../platform/http/caller.ts'
+import { invalidState } from '../../errors.ts'
+import { recordChange } from '../../messages/audit/record-change.ts'
+import type { Caller } from '../../request/caller.ts'
 import { assertCanChange, type Changed } from './keep-owners.ts'
 import { endSessionsOfMember, type MemberRow } from './store.ts'
 

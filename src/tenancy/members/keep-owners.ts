@@ -1,7 +1,7 @@
-import type { Tx } from '../../platform/db/transaction.ts'
-import { ApiError } from '../../platform/errors.ts'
-import type { Caller } from '../../platform/http/caller.ts'
+import type { Tx } from '../../database/executor/transaction.ts'
+import { ApiError } from '../../errors.ts'
 import type { SystemRole } from '../../policy-engine/catalogue/actions.ts'
+import type { Caller } from '../../request/caller.ts'
 import { firstExcess, type GrantedRole, holderOf, isOwner, refused } from '../roles/grantable-roles.ts'
 import { hasActiveOwner } from './store.ts'
 

@@ -1,6 +1,9 @@
 import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
-import { countRows } from '../../platform/db/count-rows.ts'
+import { countRows } from '../../database/count-rows.ts'
+import type { Read } from '../../database/executor/read.ts'
+import { countRow } from '../../database/executor/row-schemas.ts'
+import { sql } from '../../database/executor/transaction.ts'
 import {
   byFlag,
   byId,
@@ -10,11 +13,8 @@ import {
   type Filter,
   type ListPage,
   type ListScope,
-} from '../../platform/db/list.ts'
-import type { Read } from '../../platform/db/read.ts'
-import { countRow } from '../../platform/db/row-schemas.ts'
-import { sql } from '../../platform/db/transaction.ts'
-import { emailAddress } from '../../platform/email-address.ts'
+} from '../../lists/list.ts'
+import { emailAddress } from '../../messages/mail/email-address.ts'
 import { roleNameKey } from '../roles/store.ts'
 import { externalId } from './name-member.ts'
 import { type MemberRow, memberColumns, memberKinds, memberRow } from './store.ts'

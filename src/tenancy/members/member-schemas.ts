@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import type { oas31 } from 'zod-openapi'
-import { written } from '../../platform/http/known-members.ts'
-import { provenFields } from '../../platform/http/route-resources.ts'
-import { anyObject, bodyId, rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import {
   attributeKey,
   attributeKeySentence,
   isReservedKey,
   reservedKeySentence,
 } from '../../policy-engine/catalogue/attribute-keys.ts'
+import { written } from '../../request/body/known-members.ts'
+import { anyObject, bodyId, rfc3339, timestamp } from '../../request/body/schemas.ts'
+import { provenFields } from '../../request/route-resources.ts'
 import { documentedExternalId, externalId } from './name-member.ts'
 import { type MemberRow, memberKinds } from './store.ts'
 

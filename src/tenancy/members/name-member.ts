@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { oas31 } from 'zod-openapi'
-import type { Tx } from '../../platform/db/transaction.ts'
-import { ApiError } from '../../platform/errors.ts'
+import type { Tx } from '../../database/executor/transaction.ts'
+import { ApiError } from '../../errors.ts'
 import { isNameOfAnother, setExternalId } from './subject-store.ts'
 
 const maxLength = 128

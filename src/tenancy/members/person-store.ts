@@ -1,5 +1,5 @@
-import { listsOfValues } from '../../platform/db/rows.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { listsOfValues } from '../../database/executor/rows.ts'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
 
 // person_memberships says in which tenants a person is a member, so that a distributed database asks the nodes of these tenants
 // only (docs/adr/0012-one-schema-for-citus.md). Each statement that inserts or deletes memberships of people calls a function of

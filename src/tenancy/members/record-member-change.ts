@@ -1,6 +1,6 @@
-import type { AuditActor, AuditRow } from '../../platform/audit/append-audit.ts'
-import { recordChange } from '../../platform/audit/record-change.ts'
-import type { Tx } from '../../platform/db/transaction.ts'
+import type { Tx } from '../../database/executor/transaction.ts'
+import type { AuditActor, AuditRow } from '../../messages/audit/append-audit.ts'
+import { recordChange } from '../../messages/audit/record-change.ts'
 import type { MemberRow } from './store.ts'
 
 const events = {

@@ -1,7 +1,7 @@
 import type { FragmentSqlToken } from 'slonik'
-import { isProven } from '../../platform/db/proven-address.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
-import { isUuid } from '../../platform/uuid.ts'
+import { isUuid } from '../../crypto/uuid.ts'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { isProven } from '../../database/proven-address.ts'
 
 /** The condition that a membership `m` is that of a person, by the id of the user, or of a service account, by its id. */
 export const isOfSubject = (id: string): FragmentSqlToken =>

@@ -1,11 +1,11 @@
-import { ApiError } from '../../platform/errors.ts'
-import type { Caller } from '../../platform/http/caller.ts'
+import { ApiError } from '../../errors.ts'
 import {
   actionNames,
   isPermission,
   permissionsOf,
   type SystemRole,
 } from '../../policy-engine/catalogue/actions.ts'
+import type { Caller } from '../../request/caller.ts'
 import { hasServiceResource } from './permissions.ts'
 
 // Granting a role grants its permissions, so callers can grant only what they have themselves. This holds for their own

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { addToCount } from '../../platform/db/count-rows.ts'
-import { idRow } from '../../platform/db/row-schemas.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { addToCount } from '../../database/count-rows.ts'
+import { idRow } from '../../database/executor/row-schemas.ts'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { roleNameKey } from './store.ts'
 
 const tenantRole = z.object({

@@ -1,4 +1,4 @@
-import type { Read } from '../../platform/db/read.ts'
+import type { Read } from '../../database/executor/read.ts'
 import { wildcardOf } from '../../policy-engine/catalogue/actions.ts'
 import type { Warning } from '../../policy-engine/compile/policy-document.ts'
 import { unknownActions } from '../../policy-engine/compile/unknown-actions.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import type { Read } from '../../platform/db/read.ts'
-import { permissionRow } from '../../platform/db/row-schemas.ts'
-import { sql } from '../../platform/db/transaction.ts'
+import type { Read } from '../../database/executor/read.ts'
+import { permissionRow } from '../../database/executor/row-schemas.ts'
+import { sql } from '../../database/executor/transaction.ts'
 
 const actionRow = z.object({ action: z.string() })
 

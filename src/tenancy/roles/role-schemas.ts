@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { managedBy, rfc3339, timestamp } from '../../platform/http/schemas.ts'
-import { warningsSchema } from '../../platform/http/warnings.ts'
 import { permissionsOf, type SystemRole } from '../../policy-engine/catalogue/actions.ts'
+import { managedBy, rfc3339, timestamp } from '../../request/body/schemas.ts'
+import { warningsSchema } from '../../request/warnings.ts'
 import { permissionList } from './permissions.ts'
 import type { RoleDetailRow } from './store.ts'
 

@@ -1,14 +1,14 @@
 import { z } from 'zod'
-import { addToCount, countRows } from '../../platform/db/count-rows.ts'
-import { byFlag, byText, defineList, type ListPage } from '../../platform/db/list.ts'
-import type { Read } from '../../platform/db/read.ts'
-import { countRow, idRow } from '../../platform/db/row-schemas.ts'
-import { listsOfValues } from '../../platform/db/rows.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
-import { ApiError } from '../../platform/errors.ts'
-import { applicationName } from '../../platform/http/schemas.ts'
-import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { addToCount, countRows } from '../../database/count-rows.ts'
+import type { Read } from '../../database/executor/read.ts'
+import { countRow, idRow } from '../../database/executor/row-schemas.ts'
+import { listsOfValues } from '../../database/executor/rows.ts'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { ApiError } from '../../errors.ts'
+import { byFlag, byText, defineList, type ListPage } from '../../lists/list.ts'
+import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import { systemRoles } from '../../policy-engine/catalogue/actions.ts'
+import { applicationName } from '../../request/body/schemas.ts'
 
 const roleRow = z.object({
   id: z.uuid(),

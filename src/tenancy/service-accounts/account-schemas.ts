@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { written } from '../../platform/http/known-members.ts'
-import { bodyId, rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import { written } from '../../request/body/known-members.ts'
+import { bodyId, rfc3339, timestamp } from '../../request/body/schemas.ts'
 import { type AccountRow, shownStatus } from '../members/account-store.ts'
 import { documentedFields, memberAttributes, roleNames, roleReference } from '../members/member-schemas.ts'
 

@@ -1,4 +1,4 @@
-import type { Tx } from '../../platform/db/transaction.ts'
+import type { Tx } from '../../database/executor/transaction.ts'
 import { type AccountRow, findAccount } from '../members/account-store.ts'
 import { listRolesOf, type RoleRow } from '../roles/store.ts'
 import { lockTenant } from '../tenants/revision-store.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Tx } from '../../platform/db/transaction.ts'
-import { invalidField } from '../../platform/errors.ts'
+import type { Tx } from '../../database/executor/transaction.ts'
+import { invalidField } from '../../errors.ts'
 import { findTenantRequiringDomain } from '../members/store.ts'
 
 const label = '[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?'

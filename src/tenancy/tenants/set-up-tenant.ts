@@ -1,5 +1,5 @@
-import type { Tx } from '../../platform/db/transaction.ts'
-import type { RequestInfo } from '../../platform/http/request-info.ts'
+import type { Tx } from '../../database/executor/transaction.ts'
+import type { RequestInfo } from '../../http/request-info.ts'
 
 /**
  * Gives a new tenant the rules that every tenant of the installation has, in the transaction that creates it. `at` in ms

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Read } from '../../platform/db/read.ts'
-import { sql } from '../../platform/db/transaction.ts'
+import type { Read } from '../../database/executor/read.ts'
+import { sql } from '../../database/executor/transaction.ts'
 
 /** By what searches name people: the setting `subject_id` of a tenant. */
 export const subjectIds = ['id', 'email', 'external_id'] as const

@@ -251,27 +251,27 @@ export const factorsMutations: readonly Mutation[] = [
   {
     what: 'a link works twice',
     attacks: ['races'],
-    file: 'src/platform/links/link-store.ts',
+    file: 'src/messages/links/link-store.ts',
     find: '    where id = ${id} and used_at is null and expires_at > ${moment(at)} returning id`)',
     replace: '    where id = ${id} and expires_at > ${moment(at)} returning id`)',
   },
   {
     what: 'a link works for any purpose',
     attacks: ['kinds'],
-    file: 'src/platform/links/link-store.ts',
+    file: 'src/messages/links/link-store.ts',
     find: 'where token_hash = ${sql.binary(token.hash)} and purpose = ${token.purpose} and used_at is null`',
     replace: 'where token_hash = ${sql.binary(token.hash)} and used_at is null`',
   },
   {
     what: 'a link does not expire',
     attacks: ['expiry'],
-    file: 'src/platform/links/one-time-link.ts',
+    file: 'src/messages/links/one-time-link.ts',
     find: `  if (found.expired) throw expiredLink()
 `,
     replace: '',
     also: [
       {
-        file: 'src/platform/links/link-store.ts',
+        file: 'src/messages/links/link-store.ts',
         find: 'and used_at is null and expires_at > ${moment(at)} returning id`)',
         replace: 'and used_at is null returning id`)',
       },
@@ -287,7 +287,7 @@ export const factorsMutations: readonly Mutation[] = [
   {
     what: 'the API reads sealed secrets',
     attacks: ['rows'],
-    file: 'src/platform/db/migrations/0003-otp.sql',
+    file: 'src/database/migrations/0003-otp.sql',
     find: 'grant select (user_id, id, type, name, created_at, confirmed_at, last_used_at) on otp_devices to bailiwick_api;',
     replace: 'grant select on otp_devices to bailiwick_api;',
   },

@@ -43,7 +43,7 @@ export const impersonationsMutations: readonly Mutation[] = [
   {
     what: 'an impersonation does what takes a session',
     attacks: ['impersonation'],
-    file: 'src/platform/http/authenticate.ts',
+    file: 'src/request/authenticate.ts',
     find: "if (claims.token === 'key' || claims.token === 'impersonation') assertOpenTo",
     replace: "if (claims.token === 'key') assertOpenTo",
   },

@@ -6,7 +6,7 @@ export const sessionsMutations: readonly Mutation[] = [
   {
     what: 'the type of a token is not checked',
     attacks: ['tokens'],
-    file: 'src/platform/crypto/token-signer.ts',
+    file: 'src/crypto/token-signer.ts',
     find: `        typ: headerType[kind],
         algorithms`,
     replace: '        algorithms',
@@ -14,7 +14,7 @@ export const sessionsMutations: readonly Mutation[] = [
   {
     what: 'the issuer is not checked',
     attacks: ['tokens'],
-    file: 'src/platform/crypto/token-signer.ts',
+    file: 'src/crypto/token-signer.ts',
     find: `        issuer,
         audience: acc`,
     replace: '        audience: acc',
@@ -22,7 +22,7 @@ export const sessionsMutations: readonly Mutation[] = [
   {
     what: 'the audience is not checked',
     attacks: ['tokens'],
-    file: 'src/platform/crypto/token-signer.ts',
+    file: 'src/crypto/token-signer.ts',
     find: `        audience: acceptedAudiences(kind, inForce),
 `,
     replace: '',
@@ -30,14 +30,14 @@ export const sessionsMutations: readonly Mutation[] = [
   {
     what: 'any audience of the service will do',
     attacks: ['tokens'],
-    file: 'src/platform/crypto/token-signer.ts',
+    file: 'src/crypto/token-signer.ts',
     find: "kind === 'access' ? ring.audience : [ring.issuer, ring.audience]",
     replace: '[ring.issuer, ring.audience]',
   },
   {
     what: 'a token of any length is read',
     attacks: ['tokens'],
-    file: 'src/platform/crypto/token-signer.ts',
+    file: 'src/crypto/token-signer.ts',
     find: `if (token.length > maxTokenLength) throw tokenNotValid()
 `,
     replace: '',
@@ -45,49 +45,49 @@ export const sessionsMutations: readonly Mutation[] = [
   {
     what: 'the kid is not compared',
     attacks: ['tokens'],
-    file: 'src/platform/crypto/token-signer.ts',
+    file: 'src/crypto/token-signer.ts',
     find: 'k.kid === kid && k.algorithm === alg',
     replace: 'k.algorithm === alg',
   },
   {
     what: 'the clock tolerance is an hour',
     attacks: ['expiry'],
-    file: 'src/platform/crypto/token-signer.ts',
+    file: 'src/crypto/token-signer.ts',
     find: 'const clockTolerance = 5 ',
     replace: 'const clockTolerance = 3600 ',
   },
   {
     what: 'cached tokens do not expire',
     attacks: ['expiry'],
-    file: 'src/platform/crypto/token-signer.ts',
+    file: 'src/crypto/token-signer.ts',
     find: 'known && known.claims.exp * 1000 > now && ring()',
     replace: 'known && ring()',
   },
   {
     what: 'claims are not validated',
     attacks: ['tokens'],
-    file: 'src/platform/crypto/token-signer.ts',
+    file: 'src/crypto/token-signer.ts',
     find: 'claims: schema.parse(payload) as ClaimsOf<Kind>',
     replace: 'claims: (schema, payload) as never',
   },
   {
     what: 'token_type of access tokens is any text',
     attacks: ['tokens'],
-    file: 'src/platform/crypto/token-claims.ts',
+    file: 'src/crypto/token-claims.ts',
     find: "token_type: z.literal('access')",
     replace: 'token_type: z.string()',
   },
   {
     what: 'the session of a token is any text',
     attacks: ['tokens'],
-    file: 'src/platform/crypto/token-claims.ts',
+    file: 'src/crypto/token-claims.ts',
     find: '  sid: uuid,',
     replace: '  sid: z.string(),',
   },
   {
     what: 'the tenant of a token is any text',
     attacks: ['tokens'],
-    file: 'src/platform/crypto/token-claims.ts',
+    file: 'src/crypto/token-claims.ts',
     find: `  tenant_id: uuid,
   jti`,
     replace: `  tenant_id: z.string(),
@@ -96,28 +96,28 @@ export const sessionsMutations: readonly Mutation[] = [
   {
     what: 'exp is optional',
     attacks: ['tokens'],
-    file: 'src/platform/crypto/token-claims.ts',
+    file: 'src/crypto/token-claims.ts',
     find: '  exp: seconds,',
     replace: '  exp: seconds.optional() as never,',
   },
   {
     what: 'the scheme of the header does not matter',
     attacks: ['tokens'],
-    file: 'src/platform/http/verify-token.ts',
+    file: 'src/request/verify-token.ts',
     find: '/^bearer +([',
     replace: '/^\\w+ +([',
   },
   {
     what: 'ended sessions go on',
     attacks: ['roles', 'expiry'],
-    file: 'src/platform/http/authenticate.ts',
+    file: 'src/request/authenticate.ts',
     find: 'if (auth && !auth.session.over) return',
     replace: 'if (auth) return',
   },
   {
     what: 'deactivated people go on',
     attacks: ['expiry'],
-    file: 'src/platform/http/authenticate.ts',
+    file: 'src/request/authenticate.ts',
     find: `if (auth && !auth.user.isActive) throw token === 'key' ? tokenNotValid() : sessionRevoked()
 `,
     replace: '',
@@ -125,7 +125,7 @@ export const sessionsMutations: readonly Mutation[] = [
   {
     what: 'nested paths take a token of another tenant',
     attacks: ['roles'],
-    file: 'src/platform/http/authenticate.ts',
+    file: 'src/request/authenticate.ts',
     find: `  if (route.scope === 'inside')
     throw`,
     replace: `  if (route.scope === ('never' as never))
@@ -134,7 +134,7 @@ export const sessionsMutations: readonly Mutation[] = [
   {
     what: 'strangers are told apart from members',
     attacks: ['roles', 'cross-tenant'],
-    file: 'src/platform/http/authenticate.ts',
+    file: 'src/request/authenticate.ts',
     find: `if (auth.membership?.status !== 'active') throw notFound()
 `,
     replace: '',
@@ -142,7 +142,7 @@ export const sessionsMutations: readonly Mutation[] = [
   {
     what: 'a strict tenant is changed from outside',
     attacks: ['factors'],
-    file: 'src/platform/http/authenticate.ts',
+    file: 'src/request/authenticate.ts',
     find: "if (method === 'GET' || !tenant?.requireMfa || session.acr === 'aal2') return",
     replace: 'return',
   },
@@ -161,7 +161,7 @@ export const sessionsMutations: readonly Mutation[] = [
     replace: 'where s.id = ${sessionId}`',
     also: [
       {
-        file: 'src/platform/db/migrations/0001-tenants-users-sessions.sql',
+        file: 'src/database/migrations/0001-tenants-users-sessions.sql',
         find: `create policy own_rows on sessions for all to bailiwick_api
   using (user_id = (select nullif(current_setting('app.user_id', true), '')::uuid))
   with check (user_id = (select nullif(current_setting('app.user_id', true), '')::uuid));
@@ -249,7 +249,7 @@ export const sessionsMutations: readonly Mutation[] = [
   {
     what: 'malformed ids reach the database',
     attacks: ['malformed', 'cross-tenant'],
-    file: 'src/platform/http/authenticate.ts',
+    file: 'src/request/authenticate.ts',
     find: `  if (!isUuid(id)) throw notFound()
 `,
     replace: '',
@@ -299,7 +299,7 @@ export const sessionsMutations: readonly Mutation[] = [
   {
     what: 'keys read the keys of a service account',
     attacks: ['keys'],
-    file: 'src/platform/http/authenticate.ts',
+    file: 'src/request/authenticate.ts',
     find: '  if (sessionOnly) throw new ApiError(403, code, reasonSentence(code))\n',
     replace: '',
   },

@@ -185,14 +185,14 @@ export const tenantsMutations: readonly Mutation[] = [
   {
     what: 'a cursor works for anybody',
     attacks: ['privileges'],
-    file: 'src/platform/http/cursors.ts',
+    file: 'src/lists/cursors.ts',
     find: 'JSON.stringify([path, tenantId, userId, Object',
     replace: 'JSON.stringify([path, Object',
   },
   {
     what: 'the policy of the API on roles lets all rows through',
     attacks: ['rows'],
-    file: 'src/platform/db/migrations/0001-tenants-users-sessions.sql',
+    file: 'src/database/migrations/0001-tenants-users-sessions.sql',
     find: `create policy tenant_isolation on roles for all to bailiwick_api
   using (tenant_id = (select nullif(current_setting('app.tenant_id', true), '')::uuid))
   with check (tenant_id = (select nullif(current_setting('app.tenant_id', true), '')::uuid));
@@ -203,7 +203,7 @@ export const tenantsMutations: readonly Mutation[] = [
   {
     what: 'memberships have no policy for the API',
     attacks: ['rows'],
-    file: 'src/platform/db/migrations/0001-tenants-users-sessions.sql',
+    file: 'src/database/migrations/0001-tenants-users-sessions.sql',
     find: `create policy tenant_isolation on memberships for all to bailiwick_api
   using (tenant_id = (select nullif(current_setting('app.tenant_id', true), '')::uuid))
   with check (tenant_id = (select nullif(current_setting('app.tenant_id', true), '')::uuid));
@@ -214,7 +214,7 @@ export const tenantsMutations: readonly Mutation[] = [
   {
     what: 'row-level security of roles is off',
     attacks: ['rows'],
-    file: 'src/platform/db/migrations/0001-tenants-users-sessions.sql',
+    file: 'src/database/migrations/0001-tenants-users-sessions.sql',
     find: `alter table roles enable row level security, force row level security;
 `,
     replace: '',
@@ -222,7 +222,7 @@ export const tenantsMutations: readonly Mutation[] = [
   {
     what: 'row-level security of departments is not forced',
     attacks: ['rows'],
-    file: 'src/platform/db/migrations/0001-tenants-users-sessions.sql',
+    file: 'src/database/migrations/0001-tenants-users-sessions.sql',
     find: 'alter table departments enable row level security, force row level security;',
     replace: 'alter table departments enable row level security;',
   },

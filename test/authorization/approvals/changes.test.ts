@@ -1,6 +1,6 @@
 import t from 'tap'
 import { expireRequests } from '../../../src/authorization/approvals/expire-requests.ts'
-import { openPool } from '../../../src/platform/db/pool.ts'
+import { openPool } from '../../../src/database/executor/pool.ts'
 import { colleague } from '../../helpers/colleague.ts'
 import { eventsOf, openDatabase } from '../../helpers/event-log.ts'
 import { type Client, startService } from '../../helpers/service.ts'

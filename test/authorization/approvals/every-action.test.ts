@@ -1,6 +1,6 @@
 import t from 'tap'
-import { listRoutes } from '../../../src/app.ts'
 import { type ActionName, actions } from '../../../src/policy-engine/catalogue/actions.ts'
+import { listRoutes } from '../../../src/start/app.ts'
 import { colleague } from '../../helpers/colleague.ts'
 import type { Answer, Client } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'

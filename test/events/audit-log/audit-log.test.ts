@@ -1,6 +1,6 @@
 import t from 'tap'
-import { appendAudit, changesBetween } from '../../../src/platform/audit/append-audit.ts'
-import { inTenant } from '../../../src/platform/db/transaction.ts'
+import { inTenant } from '../../../src/database/executor/transaction.ts'
+import { appendAudit, changesBetween } from '../../../src/messages/audit/append-audit.ts'
 import { colleague } from '../../helpers/colleague.ts'
 import { startService, tokenIn } from '../../helpers/service.ts'
 import { expect, foundFirm, look } from '../../tenancy/staff.ts'

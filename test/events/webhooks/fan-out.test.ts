@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { asWorker } from '../../../src/database/executor/transaction.ts'
 import { renewMessage } from '../../../src/events/webhooks/attempt-store.ts'
-import { asWorker } from '../../../src/platform/db/transaction.ts'
 import { superuserUrl } from '../../helpers/cluster.ts'
 import { rounds } from '../../helpers/rounds.ts'
 import { addWebhook, startReceiver } from '../../workers/receiver.ts'

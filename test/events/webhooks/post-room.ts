@@ -1,11 +1,11 @@
 import type { Test } from 'tap'
+import { asWorker } from '../../../src/database/executor/transaction.ts'
 import type { DeliverDeps } from '../../../src/events/webhooks/attempt.ts'
 import { createDeliveries } from '../../../src/events/webhooks/create-deliveries.ts'
 import { deliverInOrder } from '../../../src/events/webhooks/deliver-in-order.ts'
 import { deliverOnce } from '../../../src/events/webhooks/deliver-once.ts'
 import { openPoster } from '../../../src/events/webhooks/post-event.ts'
-import { asWorker } from '../../../src/platform/db/transaction.ts'
-import { numberEvents } from '../../../src/platform/outbox/event-store.ts'
+import { numberEvents } from '../../../src/messages/outbox/event-store.ts'
 import { openStage } from '../../workers/stage.ts'
 
 export const second = 1_000

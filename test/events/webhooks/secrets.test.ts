@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { pino } from 'pino'
 import t from 'tap'
-import { readConfig } from '../../../src/config.ts'
-import { createSealer, type Sealer } from '../../../src/platform/crypto/seal.ts'
-import { resealAll } from '../../../src/platform/db/reseal.ts'
+import { createSealer, type Sealer } from '../../../src/crypto/seal.ts'
+import { resealAll } from '../../../src/database/reseal.ts'
+import { readConfig } from '../../../src/settings/config.ts'
 import { openWorkerDeps } from '../../../workers/deps.ts'
+import { catalogueTables } from '../../database/seed-rows.ts'
 import { openDatabase } from '../../helpers/event-log.ts'
 import { type Client, startService } from '../../helpers/service.ts'
-import { catalogueTables } from '../../platform/db/seed-rows.ts'
 import { expect, look } from '../../tenancy/staff.ts'
 
 const logged: string[] = []

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { eventTypes } from '../../../src/platform/outbox/event-types.ts'
+import { eventTypes } from '../../../src/messages/outbox/event-types.ts'
 import { colleague } from '../../helpers/colleague.ts'
 import { startService } from '../../helpers/service.ts'
 import { expect, look } from '../../tenancy/staff.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { normaliseEmail } from '../../../src/identity/person.ts'
-import { namesAddress } from '../../../src/platform/email-address.ts'
+import { namesAddress } from '../../../src/messages/mail/email-address.ts'
 import { cpuTime } from '../../helpers/cpu-time.ts'
 import { startService, tokenIn } from '../../helpers/service.ts'
 

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dictionary } from '@zxcvbn-ts/language-common'
 import t from 'tap'
-import { readConfig } from '../../../src/config.ts'
+import { decodeHashedSet, encodeHashedSet } from '../../../src/crypto/hashed-set.ts'
 import { breachedPasswordsFile, isBreachedPassword } from '../../../src/identity/auth/breached-passwords.ts'
 import { refuseWeakPassword } from '../../../src/identity/auth/password-policy.ts'
 import { chosenPassword } from '../../../src/identity/person.ts'
-import { decodeHashedSet, encodeHashedSet } from '../../../src/platform/crypto/hashed-set.ts'
+import { readConfig } from '../../../src/settings/config.ts'
 import { startService, tokenIn } from '../../helpers/service.ts'
 
 const config = readConfig({ NODE_ENV: 'test' })

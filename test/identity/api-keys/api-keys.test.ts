@@ -2,9 +2,9 @@
 
 import { crc32 } from 'node:zlib'
 import t from 'tap'
+import type { Statement } from '../../../src/database/executor/flush.ts'
+import { flushes } from '../../../src/database/executor/pool.ts'
 import { makeKey, readKey } from '../../../src/identity/api-keys/key-text.ts'
-import type { Statement } from '../../../src/platform/db/flush.ts'
-import { flushes } from '../../../src/platform/db/pool.ts'
 import { proveAddress } from '../../helpers/prove-address.ts'
 import { startService } from '../../helpers/service.ts'
 import { eventsOf, expect, foundFirm } from '../../tenancy/staff.ts'

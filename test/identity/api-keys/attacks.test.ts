@@ -1,6 +1,6 @@
 import t from 'tap'
-import { listRoutes } from '../../../src/app.ts'
 import { permissionsOf } from '../../../src/policy-engine/catalogue/actions.ts'
+import { listRoutes } from '../../../src/start/app.ts'
 import { rounds } from '../../helpers/rounds.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
 import { expect, foundFirm } from '../../tenancy/staff.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { createLogger } from '../../../src/platform/log.ts'
-import { serveApi } from '../../../src/serve.ts'
+import { createLogger } from '../../../src/observe/log.ts'
+import { serveApi } from '../../../src/start/serve.ts'
 import { numberedEventsOf, openDatabase } from '../../helpers/event-log.ts'
 import { cheapHashing, claimsOf, startService, tokenIn } from '../../helpers/service.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { listRoutes } from '../../../src/app.ts'
 import { actions } from '../../../src/policy-engine/catalogue/actions.ts'
+import { listRoutes } from '../../../src/start/app.ts'
 import { colleague } from '../../helpers/colleague.ts'
 import { proveAddress } from '../../helpers/prove-address.ts'
 import { type Answer, type Client, claimsOf, tokenIn } from '../../helpers/service.ts'

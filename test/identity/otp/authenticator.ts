@@ -1,8 +1,8 @@
 import { generateSync } from 'otplib'
 import pg from 'pg'
 import type { Test } from 'tap'
-import { readConfig } from '../../../src/config.ts'
-import { serveApi } from '../../../src/serve.ts'
+import { readConfig } from '../../../src/settings/config.ts'
+import { serveApi } from '../../../src/start/serve.ts'
 import { distributed, preparedStatements } from '../../helpers/database.ts'
 import {
   type Answer,

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import type { Config } from '../../../src/config.ts'
+import { createSealer } from '../../../src/crypto/seal.ts'
+import { makeTotpSecret, matchTotp, provisioningUri } from '../../../src/crypto/totp.ts'
 import { matchingDevices, totpContext } from '../../../src/identity/otp/check-totp.ts'
-import { createSealer } from '../../../src/platform/crypto/seal.ts'
-import { makeTotpSecret, matchTotp, provisioningUri } from '../../../src/platform/crypto/totp.ts'
+import type { Config } from '../../../src/settings/config.ts'
 import { startService } from '../../helpers/service.ts'
 import { changeRows, codeAt, enrol, startBeside } from './authenticator.ts'
 

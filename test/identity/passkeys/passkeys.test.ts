@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readConfig } from '../../../src/config.ts'
+import { readConfig } from '../../../src/settings/config.ts'
 import { proveAddress } from '../../helpers/prove-address.ts'
 import { claimsOf, tokenIn } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'

@@ -18,7 +18,7 @@ const sessions = (name: string) => `src/identity/sessions/${name}.ts`
 t.test('one file signs access and refresh tokens, and one other signs temporary tokens', async (t) => {
   t.strictSame(
     filesWith(/(?<!Math)\.sign\(/).sort(),
-    ['src/platform/crypto/token-signer.ts', sessions('issue-tokens'), sessions('second-factor')].sort(),
+    ['src/crypto/token-signer.ts', sessions('issue-tokens'), sessions('second-factor')].sort(),
   )
   const signed = (name: string) =>
     [...sources.get(sessions(name))!.matchAll(/\.sign\(\s*'(\w+)'/g)].map(([, kind]) => kind)
@@ -28,7 +28,7 @@ t.test('one file signs access and refresh tokens, and one other signs temporary 
     sessions('issue-tokens'),
   ])
   t.strictSame(signed('second-factor'), ['otp_pending'])
-  t.strictSame(filesWith(/new (SignJWT|CompactSign)\b/), ['src/platform/crypto/token-signer.ts'])
+  t.strictSame(filesWith(/new (SignJWT|CompactSign)\b/), ['src/crypto/token-signer.ts'])
 })
 
 t.test('only one file makes the proof of a checked second factor, and no file casts one', async (t) => {

@@ -1,6 +1,6 @@
 import t from 'tap'
+import { asSystem } from '../../../src/database/executor/transaction.ts'
 import { endSessionsOf } from '../../../src/identity/sessions/store.ts'
-import { asSystem } from '../../../src/platform/db/transaction.ts'
 import { claimsOf } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
 import { look } from '../../tenancy/staff.ts'

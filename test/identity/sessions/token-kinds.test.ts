@@ -1,6 +1,6 @@
 import t from 'tap'
-import { listRoutes } from '../../../src/app.ts'
-import { createReadiness } from '../../../src/platform/http/health.ts'
+import { createReadiness } from '../../../src/pages/health.ts'
+import { listRoutes } from '../../../src/start/app.ts'
 import { tokenIn } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
 import { attemptLogin, codeIn, enrol } from '../otp/authenticator.ts'

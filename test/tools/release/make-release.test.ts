@@ -86,7 +86,12 @@ function clone(t: Test, { daemon = false } = {}) {
   }
   const releaseWith = (umask: string, ...args: string[]) =>
     new Promise<{ code: number; out: string; err: string }>((resolve) => {
-      const line = ['-c', `umask ${umask}; exec "$0" src/entry.cjs release "$@"`, process.execPath, ...args]
+      const line = [
+        '-c',
+        `umask ${umask}; exec "$0" src/start/entry.cjs release "$@"`,
+        process.execPath,
+        ...args,
+      ]
       execFile('sh', line, { cwd: checkout, env }, (error, out, err) =>
         resolve({ code: Number(error?.code ?? 0), out, err }),
       )
@@ -138,7 +143,9 @@ t.test('a release is made of files that one commit always gives, and of a tag', 
     metadata: { timestamp: `${day}T12:00:00.000Z`, component: { name: 'bailiwick', version: '9.1.0' } },
   })
   const sources = entriesOf(join(dist, 'bailiwick-9.1.0.tar.gz'))
-  t.ok(sources.includes('bailiwick-9.1.0/src/entry.cjs') && sources.includes('bailiwick-9.1.0/Dockerfile'))
+  t.ok(
+    sources.includes('bailiwick-9.1.0/src/start/entry.cjs') && sources.includes('bailiwick-9.1.0/Dockerfile'),
+  )
   t.same(
     sources.filter((path) => /node_modules|\.git\/|\/dist\//.test(path)),
     [],

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 
-const entry = join(import.meta.dirname, '..', '..', '..', 'src', 'entry.cjs')
+const entry = join(import.meta.dirname, '..', '..', '..', 'src', 'start', 'entry.cjs')
 
 /** Runs npm test on files, independent of this run; `onLine` can end it early. */
 async function npmTest(

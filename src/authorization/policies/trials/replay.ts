@@ -1,0 +1,50 @@
+import type { DecisionPace } from '../../../limits/decision-budget.ts'
+import type { Effect } from '../../../policy-engine/evaluate/decision.ts'
+import type { Lane } from '../../../policy-engine/evaluate/engine.ts'
+import type { Asker } from '../../../policy-engine/evaluate/query.ts'
+import { type Facts, notRecorded, queryFrom } from '../../decisions/facts.ts'
+import type { RecordedQuestion } from '../../decisions/store.ts'
+import type { PolicyInStore, TenantPolicies } from '../active-store.ts'
+import { slicePolicies, withPolicy } from '../slice-policies.ts'
+
+/** Recorded decisions to decide again, with a policy beside the others or in place of its stored form, and who wants to know. */
+export interface Replay {
+  policy: PolicyInStore
+  askedBy: Asker
+  rows: readonly Pick<RecordedQuestion, 'resource_type' | 'action' | 'at' | 'request_id' | 'facts'>[]
+}
+
+/** The effects without and with the policy, or the attributes that were not recorded. */
+export type Replayed = { before: Effect; after: Effect } | { missing: string[] }
+
+/**
+ * Decides each row twice: with the policies in force, and with the policy among them. The recorded effect does not count,
+ * because policies have changed since, and approvals are not recorded.
+ */
+export async function replayDecisions(
+  active: TenantPolicies,
+  { policy, askedBy, rows }: Replay,
+  access: Pick<Lane, 'decide'>,
+  pace?: DecisionPace,
+): Promise<Replayed[]> {
+  const sides = [slicePolicies(active), slicePolicies(withPolicy(active, policy))]
+  const replayed: Replayed[] = []
+  for (const row of rows) {
+    await pace?.next()
+    const recorded = { ...row, facts: JSON.parse(row.facts) as Facts }
+    const slices = sides.map((side) => side.slice(row.resource_type, row.action, row.at))
+    const decisions = slices.flatMap((slice) => {
+      const query = queryFrom(recorded, slice)
+      return query ? access.decide({ ...query, askedBy }) : []
+    })
+    const [before, after] = decisions
+    // A module that was late denied, whatever it would have said.
+    const isCertain = before && after && decisions.every(({ late = [] }) => late.length === 0)
+    replayed.push(
+      isCertain
+        ? { before: before.effect, after: after.effect }
+        : { missing: [...new Set(slices.flatMap((slice) => notRecorded(recorded.facts, slice)))] },
+    )
+  }
+  return replayed
+}

@@ -1,0 +1,58 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import type { Bundle } from '../../../policy-engine/evaluate/bundle.ts'
+import { engineOf, type Lane } from '../../../policy-engine/evaluate/engine.ts'
+import { createLruCache } from '../../../policy-engine/lru-cache.ts'
+import { lowerThreadPriority } from '../../../policy-engine/sandbox/thread-priority.ts'
+import type { PolicyInStore, TenantPolicies } from '../active-store.ts'
+import { reviewPolicy } from '../review-policy.ts'
+import { modulesOf } from '../slice-policies.ts'
+import type { PolicyState, ToTrialThread } from './ask-trial-thread.ts'
+import { type Replay, type Replayed, replayDecisions } from './replay.ts'
+
+// A thread that reviews policies and replays decisions: see ask-trial-thread.ts. It keeps the policies that it was sent,
+// because naming them costs the event loop less than sending them.
+
+type Held = Map<string, { state: string; policy: PolicyInStore }>
+
+const maxBytes = 48 * 1024 * 1024
+const kept = createLruCache<Held>(maxBytes)
+const heldOf = (tenantId: string): Held => kept.get(tenantId) ?? new Map()
+// Opening it takes 300 ms, and a review does not need it.
+let trials: Lane | undefined
+
+function lacking(tenantId: string, wanted: readonly PolicyState[]): string[] {
+  const held = heldOf(tenantId)
+  const states = new Map(wanted.map(({ id, state }) => [id, state]))
+  for (const [id, { state }] of held) if (states.get(id) !== state) held.delete(id)
+  return [...states.keys()].filter((id) => !held.has(id))
+}
+
+function hold(tenantId: string, sent: readonly (PolicyState & { policy: PolicyInStore })[]): void {
+  const held = heldOf(tenantId)
+  for (const { id, state, policy } of sent) held.set(id, { state, policy })
+  let bytes = 1_000
+  for (const { policy } of held.values()) bytes += 3 * policy.bytes + (policy.wasm?.length ?? 0)
+  kept.set(tenantId, held, bytes)
+}
+
+async function replay(active: TenantPolicies, question: Replay): Promise<Replayed[]> {
+  trials ??= engineOf(workerData as Bundle).trials
+  const modules = modulesOf([...active.policies, question.policy])
+  if (modules.length > 0) await trials.warmModules(modules)
+  return replayDecisions(active, question, trials)
+}
+
+function answer({ ids, question, ...about }: Extract<ToTrialThread, { question: unknown }>) {
+  const held = heldOf(about.tenantId)
+  const active = { ...about, policies: ids.map((id) => held.get(id)!.policy) }
+  return question.kind === 'review' ? reviewPolicy(active, question) : replay(active, question)
+}
+
+lowerThreadPriority()
+parentPort!.on('message', async (message: ToTrialThread) => {
+  if ('sent' in message) hold(message.tenantId, message.sent)
+  else
+    parentPort!.postMessage(
+      'wanted' in message ? lacking(message.tenantId, message.wanted) : await answer(message),
+    )
+})

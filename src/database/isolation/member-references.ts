@@ -1,0 +1,23 @@
+import type { FragmentSqlToken } from 'slonik'
+import { sql, type Tx } from '../executor/transaction.ts'
+
+/**
+ * Columns that name a member of the tenant by user id and become null when the membership ends. A foreign key with `on
+ * delete set null` would do the same, but a distributed table cannot have one.
+ */
+const references = [
+  ['memberships', 'manager_id'],
+  ['registered_resources', 'owner_id'],
+] as const
+
+/**
+ * Makes a person the manager and the owner of nothing in a tenant, before their membership ends. The membership has to
+ * be locked against transactions that name it.
+ */
+export function forgetMember(tx: Tx, tenantId: string, userId: FragmentSqlToken): void {
+  for (const [table, column] of references) {
+    const [name, reference] = [sql.identifier([table]), sql.identifier([column])]
+    tx.later(sql.unsafe`
+      update ${name} set ${reference} = null where tenant_id = ${tenantId} and ${reference} = ${userId}`)
+  }
+}

@@ -1,0 +1,13 @@
+import { sql } from './executor/transaction.ts'
+
+/**
+ * Whether the address that the person `u` has at present is proven by their account: src/identity/users/proven-address-store.ts
+ * says what that means. `u` is `users`; false without a person.
+ */
+export const isProven = sql.fragment`(u.email_verified_at is not null)`
+
+/**
+ * Whether the membership `m` of the person `u` is from before the first proof of their address, and they have not entered
+ * the tenant since: another person can have begun it. Both are joined.
+ */
+export const isFromBefore = sql.fragment`((m.joined_at <= u.first_proof_at) is true and m.last_entered_at is null)`

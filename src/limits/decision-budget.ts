@@ -1,0 +1,87 @@
+import { setImmediate as turnOfLoop } from 'node:timers/promises'
+import { type ApiError, unavailable } from '../errors.ts'
+import { actions, isServiceAction } from '../policy-engine/catalogue/actions.ts'
+import type { Lane } from '../policy-engine/evaluate/engine.ts'
+import { type AnyQuery, askerOf } from '../policy-engine/evaluate/query.ts'
+import { createLoopTurns } from './loop-turns.ts'
+import { timeUsed } from './time-used.ts'
+import { decisionShare } from './work-budget.ts'
+
+/** 503: the policies of a tenant take more time than its limit. */
+export const tooCostly = (retryAfter: number): ApiError =>
+  unavailable(
+    'too_costly',
+    'This decision takes too long with the policies of this tenant. Ask for less at a time, or write simpler policies.',
+    retryAfter,
+  )
+
+/**
+ * Wraps an engine, or its lane, to limit decisions to `limit` ms of real time a second for each tenant, and for each person over
+ * all their tenants; beyond that it throws 503 `too_costly`. Owners can always read and change policies, because costly
+ * policies can be the cause.
+ */
+export function budgetEngine<Engine extends Lane>(
+  engine: Engine,
+  limit: number,
+  now: () => number = () => performance.now(),
+): Engine {
+  const used = timeUsed(decisionShare(limit), now)
+  const within = <T>(query: AnyQuery, ask: () => T): T => {
+    const begun = now()
+    const by = { userId: askerOf(query).id, tenantId: query.subject.tenantId }
+    if (used.msUntilLeft(by) > 0 && !isOwnerRecovery(query)) throw tooCostly(1)
+    try {
+      return ask()
+    } finally {
+      used.add(by, now() - begun)
+    }
+  }
+  return {
+    ...engine,
+    decide: (query) => within(query, () => engine.decide(query)),
+    explain: (query, policies) => within(query, () => engine.explain(query, policies)),
+    plan: (query) => within(query, () => engine.plan(query)),
+  }
+}
+
+const isOwnerRecovery = ({ action, subject }: AnyQuery): boolean =>
+  isServiceAction(action) &&
+  actions[action].shield === 'owner' &&
+  (subject.membership?.systemRoles.includes('owner') ?? false)
+
+/** Limits the decisions of one request that makes many. */
+export interface DecisionPace {
+  /**
+   * Await it before each decision. It yields to the event loop when due, and before the first one if another request has
+   * this turn of it. Throws 503 `too_costly` over the limit.
+   */
+  next(): Promise<void>
+}
+
+const sliceMs = 5
+
+/**
+ * Of all requests with many or slow decisions, one or a few continue in each turn of the event loop: together they must not
+ * keep it from the others.
+ */
+export const decisionTurn = createLoopTurns(Number.POSITIVE_INFINITY)
+
+/** A pace that yields after each 5 ms and allows `limit` ms in all. */
+export function decisionPace(limit: number, now: () => number = () => performance.now()): DecisionPace {
+  let begun: number | undefined
+  let spent = 0
+  return {
+    async next() {
+      if (begun === undefined) {
+        await decisionTurn()
+        begun = now()
+      }
+      if (now() - begun < sliceMs) return
+      spent += now() - begun
+      if (spent >= limit) throw tooCostly(1)
+      await turnOfLoop()
+      await decisionTurn()
+      begun = now()
+    },
+  }
+}

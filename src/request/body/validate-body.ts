@@ -1,0 +1,43 @@
+import { validationError } from '../../errors.ts'
+import type { Route } from '../route.ts'
+import { bodyErrors } from './field-errors.ts'
+import { knownIn } from './known-members.ts'
+import { policyInvalid } from './policy-invalid.ts'
+import { unknownField, unknownMember, unknownMembers } from './unknown-members.ts'
+
+/** What says how a body is validated. */
+type ValidatedRoute = Pick<Route, 'path' | 'action' | 'anonymous' | 'body' | 'answer'>
+
+/**
+ * Whether a body of the route can have only members that the route knows: what is dropped would widen a key, an invitation
+ * or a webhook, or leave a setting as it was. Forms of sign-in repeat fields and add their own, so the routes below
+ * `auth/`, and those without a token, refuse misspelt members only.
+ */
+export const refusesUnknownFields = ({ path, action, anonymous, body }: ValidatedRoute): boolean =>
+  body !== undefined &&
+  path.startsWith('/api/v1/') &&
+  !path.startsWith('/api/v1/auth/') &&
+  action !== 'public' &&
+  !anonymous
+
+/**
+ * Makes the step that validates the body of a route, below `/api/v1/` also for names that it does not know. Throws 400 with
+ * all faults, and 422 `policy_invalid` for unknown members of a policy, with their positions in `text`.
+ */
+export function bodyValidator(route: ValidatedRoute) {
+  const { body: schema, answer, path } = route
+  if (!schema) return (value: unknown): unknown => value
+  // The standards of other paths ignore what they do not know.
+  const known = path.startsWith('/api/v1/') ? knownIn(schema) : null
+  const shown = answer && knownIn(answer)
+  const refuses = refusesUnknownFields(route) ? 'validation_error' : undefined
+  return (value: unknown, text: () => string): unknown => {
+    const unknown = known ? unknownMembers(known, shown, value, refuses) : []
+    const ofPolicies = unknown.filter(({ refuses }) => refuses === 'policy_invalid')
+    if (ofPolicies.length > 0) throw policyInvalid(ofPolicies.map(unknownMember), text())
+    const result = schema.safeParse(value)
+    if (result.success && unknown.length === 0) return result.data
+    const faults = result.success ? [] : bodyErrors(result.error, value)
+    throw validationError(...unknown.map(unknownField), ...faults)
+  }
+}

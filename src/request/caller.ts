@@ -1,0 +1,129 @@
+import type { Read } from '../database/executor/read.ts'
+import type { RequestInfo } from '../http/request-info.ts'
+import type { ActionName, TokenKind } from '../policy-engine/catalogue/actions.ts'
+import type { Actor, Membership, SubjectType, TenantFacts } from '../policy-engine/evaluate/query.ts'
+import type { RowView } from './answer/row-view.ts'
+import type { ResourceOf } from './route.ts'
+
+/** The session, user, tenant and membership of a token or key, read on each request, in one round trip. */
+export interface AuthContext {
+  /** The person, or the service account: its name is in `firstName`, and it has no address. */
+  user: {
+    id: string
+    type: SubjectType
+    /** Empty for a service account. */
+    email: string
+    firstName: string
+    lastName: string
+    emailVerified: boolean
+    isActive: boolean
+    /** True when the user has a confirmed TOTP device and one-time passwords are on. */
+    mfaEnabled: boolean
+    /** ms since 1970 */
+    dateJoined: number
+    /** Version of the user's row. */
+    version: number
+  }
+  session: {
+    acr: 'aal1' | 'aal2'
+    amr: string[]
+    authTime: number
+    secondFactorAt: number | null
+    /** The highest class that this session can still reach, for `step_up`; null when it cannot authenticate again. */
+    attainableAcr: 'aal1' | 'aal2' | null
+    /** Ended, or past its absolute lifetime. */
+    over: boolean
+    /** Ended in the tenant of the request only. */
+    overHere: boolean
+  }
+  /** Who acts as the user; null if the user acts themselves. */
+  impersonator: Impersonator | null
+  /** The permissions that a key is limited to; null for no limit, and for a token. */
+  scopes: readonly string[] | null
+  /** Null when the tenant does not exist or was deleted, or the user is not a member. */
+  tenant: (TenantFacts & { policyRevision: number }) | null
+  membership: (Membership & { roles: string[] }) | null
+}
+
+/** A member who acts as another one, in a session of their own. */
+export interface Impersonator extends Actor {
+  membership: Membership
+}
+
+/**
+ * Loads the auth context of a user's session in a tenant; for a temporary token, that of its pending sign-in; for a key,
+ * that of its holder. Null when there is no such session, and for a dead key. Throws 401 `key_expired`, and 403 if the
+ * actor of an impersonation may no longer act as the user.
+ */
+export type LoadAuthContext = (
+  read: Read,
+  bearer: Pick<
+    Caller,
+    'userId' | 'sessionId' | 'familyId' | 'tenantId' | 'token' | 'subjectType' | 'impersonatorId'
+  >,
+) => Promise<AuthContext | null>
+
+/** What a token or key says about its bearer, before its session is read. */
+export type Claims = Pick<
+  Caller,
+  | 'userId'
+  | 'sessionId'
+  | 'familyId'
+  | 'tenantId'
+  | 'jti'
+  | 'token'
+  | 'subjectType'
+  | 'keyMakerId'
+  | 'impersonatorId'
+  | 'byCookie'
+>
+
+/** Recognises API keys. */
+export interface ApiKeys {
+  /** Whether a text is meant as a key. */
+  isKeyLike(text: string): boolean
+  /** Whose key a text is; null for a text that is no key. Whether it still works, {@link LoadAuthContext} says. */
+  claimsOf(text: string): Promise<Claims | null>
+}
+
+/**
+ * What an action, such as `member:list`, would show of an object: the paths of its masked fields, or null if it would show
+ * nothing now. Without an object (null): what it would show of every one, so null where it depends on the object. Answers
+ * about an object that does not exist and about a hidden one are the same then.
+ */
+export type DetailReader = (resource: ResourceOf | null) => readonly string[] | null
+
+/** The authenticated caller of a request. It is also a valid scope of a transaction. */
+export interface Caller {
+  /** The id of the person, or of the service account. */
+  userId: string
+  subjectType: SubjectType
+  /** The tenant of this request: the token's, or the path's for `/tenants/<id>/`. */
+  tenantId: string
+  /** The tenant named in the token. */
+  tokenTenantId: string
+  /** For a key, the id of the key. */
+  sessionId: string
+  /** For a key of a service account, the person who made it: its changes count as theirs. */
+  keyMakerId?: string
+  /** The id of the member who acts as the user, as the token names them. */
+  impersonatorId?: string
+  /** The same member. As a part of the scope it marks each audit row and event. */
+  impersonator: { id: string; email: string } | null
+  /** The chain of refresh tokens (claim `fid`) that the token was issued with; null when it names none. */
+  familyId: string | null
+  /** The console's cookie stands for the caller: it counts as the live token of its chain. */
+  byCookie?: true
+  token: TokenKind
+  jti: string
+  auth: AuthContext
+  requestInfo: RequestInfo
+  /** The id of this request's decision: in its audit rows, and in each denial. */
+  decisionId: string
+  /** True when the request's actions are allowed on this resource. For answers that show less to some callers. */
+  may(resource: ResourceOf): boolean
+  /** For answers about objects that the caller did not ask for by their own routes. */
+  readerBy(action: ActionName): DetailReader
+  /** What the caller may see of the rows of the request's list, by the decision made so far. */
+  viewOfRows(): RowView
+}

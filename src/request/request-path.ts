@@ -1,0 +1,74 @@
+import type { Context, Middleware } from 'koa'
+import { createLoopTurns } from '../limits/loop-turns.ts'
+import { holdingSlot } from '../limits/tenant-slot.ts'
+import { respond } from './answer/respond.ts'
+import { showAnswer } from './answer/show-answer.ts'
+import { authenticate } from './authenticate.ts'
+import { decideRoute, logDecision } from './decide.ts'
+import { loadRequest } from './load-request.ts'
+import { measuredAs } from './measure-requests.ts'
+import { receiver, validInput } from './receive.ts'
+import type { DecidedRoute, PathDeps, RequestContext } from './request-context.ts'
+import type { Route } from './route.ts'
+import { runRoute } from './run-route.ts'
+import { bearerTokens, type Credentials } from './verify-token.ts'
+
+/**
+ * The path of one request to a route, from top to bottom. The steps of every request come first (app.ts): its id, log
+ * line, metrics, headers, 404 and 405. The contract sets the order of refusals: 401, 403, 400, 404, 403 for this
+ * resource, 409.
+ */
+export function requestPath(
+  deps: PathDeps,
+  route: Route,
+  credentials: Credentials = bearerTokens(deps),
+): Middleware {
+  const receive = receiver(route)
+  const operation = measuredAs(route)
+
+  return async (http) => {
+    http.state.measuredAs = operation
+    http.state.action = route.action
+    if (isAnonymous(http, route, credentials)) {
+      if (route.method !== 'GET') await anonymousTurn()
+      await route.before?.(http.state.requestInfo) //                         429
+      const input = validInput(await receive(http)) //                        400, 412, 413, 415
+      const answer = await route.handle({ ...input, caller: null }, undefined)
+      respond(http, route, await credentials.keepTokens(http, answer))
+      return
+    }
+    const claims = await credentials.verify(http) //                          401, 429
+    // A client can send its body slowly, so it is read before the request takes one of its tenant's slots. Its faults
+    // are reported only after the caller is permitted. The session is checked after the body: it could end while the
+    // body arrives, and a second check would cost another round trip.
+    const received = await receive(http)
+    let decided: RequestContext | null = null
+    try {
+      const run = async () => {
+        const loading = loadRequest(deps, route, claims, http.params, received)
+        const request = await authenticate(deps, http, route as DecidedRoute, claims, loading) // 401, 403, 404, 429
+        decided = request
+        decideRoute(deps, request) //                                         403: could it be permitted at all?
+        const input = validInput(received) //                                 400, 412, 413, 415
+        const answer = await runRoute(deps, request, input, loading.loaded) // 404, 403, 409
+        const shown = await showAnswer(deps, request, answer) //              obligations: mask, step up (401)
+        respond(http, route, await credentials.keepTokens(http, shown))
+      }
+      await deps.semaphores.perTenant(claims.tenantId, (outside) => holdingSlot(outside, run))
+    } finally {
+      // Outside the slot, so that waiting for the log blocks no other request of the tenant.
+      if (decided) await logDecision(deps, decided)
+    }
+  }
+}
+
+/** Callers without a token have no limit of requests at a time. A burst of theirs lets the requests of others in between. */
+const anonymousTurn = createLoopTurns()
+
+/** A credential that is not valid is refused, never ignored. */
+const isAnonymous = (
+  http: Context,
+  route: Route,
+  credentials: Credentials,
+): route is Route & { kind: 'handle' } =>
+  route.action === 'public' || (route.anonymous && !credentials.arePresent(http))

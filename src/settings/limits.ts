@@ -1,0 +1,157 @@
+import { boolean, count, days, hostList, setting, wholeNumber } from './forms.ts'
+
+/** Settings of rate limits, quotas and retention. */
+export const limitSettings = {
+  RATE_LIMIT_ENABLED: setting(boolean, undefined, 'Rate limits; attempt counters are always on', {
+    shown: 'true in production',
+  }),
+  RATE_LIMIT_LOGIN_PER_ACCOUNT: setting(count, 5, 'Failed logins a minute for an account from one address'),
+  RATE_LIMIT_LOGIN_PER_ADDRESS: setting(
+    count,
+    20,
+    'Failed logins a minute from one address; and apart from them, requests with unknown tokens of applications',
+  ),
+  RATE_LIMIT_SIGN_INS_PER_ACCOUNT: setting(
+    count,
+    30,
+    'Sign-ins a minute of one account, by password, passkey or mailed link',
+  ),
+  RATE_LIMIT_MAIL_PER_MINUTE: setting(
+    count,
+    3,
+    'Mails a minute to one address, for each purpose (reset, code, verification, …)',
+  ),
+  RATE_LIMIT_MAIL_PER_HOUR: setting(
+    count,
+    10,
+    'Mails an hour to one address, for each purpose; invitations: from one tenant, person or address of callers',
+  ),
+  RATE_LIMIT_ANONYMOUS_MAIL_PER_ADDRESS: setting(
+    count,
+    60,
+    'Resets and links to log in that one address of callers can ask for an hour, for all accounts together',
+  ),
+  RATE_LIMIT_INVITATION_MAIL_PER_HOUR: setting(
+    count,
+    50,
+    'Invitations and additions to a tenant an hour that are mailed to one address, by all tenants together',
+  ),
+  RATE_LIMIT_STRANGERS_PER_PERSON: setting(
+    wholeNumber(1, 10_000),
+    50,
+    'Different addresses a day to which one user causes mail: invitations, added members, and own new addresses',
+  ),
+  RATE_LIMIT_STRANGERS_PER_TENANT: setting(wholeNumber(1, 10_000), 500, 'The same for one tenant'),
+  RATE_LIMIT_STRANGERS_PER_ADDRESS: setting(
+    wholeNumber(1, 10_000),
+    500,
+    'The same for one address of callers',
+  ),
+  RATE_LIMIT_APPROVAL_MAILS_PER_HOUR: setting(
+    count,
+    10,
+    'Mails an hour to one approver about approval requests of one subject; further requests send no mail',
+  ),
+  RATE_LIMIT_REGISTER_PER_HOUR: setting(count, 10, 'Registrations an hour from one address'),
+  RATE_LIMIT_REFRESH_PER_SESSION: setting(count, 60, 'Refreshes a minute of one session'),
+  RATE_LIMIT_PASSKEY_PER_ADDRESS: setting(
+    count,
+    120,
+    'Passkey sign-ins that one address can begin a minute; each needs a challenge in the database',
+  ),
+  RATE_LIMIT_KEY_REVOKE_PER_ADDRESS: setting(
+    count,
+    60,
+    'Reports of leaked API keys that one address can send a minute',
+  ),
+  RATE_LIMIT_PER_USER: setting(count, 600, 'Calls a minute of one user or service account'),
+  RATE_LIMIT_PER_TENANT: setting(count, 6_000, 'Calls a minute of one tenant'),
+  LIMIT_CUSTOM_ROLES: setting(wholeNumber(0, 10_000), 100, 'Custom roles that a tenant can have'),
+  LIMIT_PENDING_INVITATIONS: setting(
+    wholeNumber(0, 1_000_000),
+    1_000,
+    'Pending invitations that a tenant can have',
+  ),
+  LIMIT_SERVICE_ACCOUNTS: setting(wholeNumber(0, 1_000), 100, 'Service accounts that a tenant can have'),
+  LIMIT_DEPARTMENTS: setting(wholeNumber(0, 100_000), 1_000, 'Departments that a tenant can have'),
+  LIMIT_POLICY_MODULES: setting(
+    wholeNumber(0, 100),
+    20,
+    'Policies of the kind `rego` that a tenant can have; with 0, tenants cannot write new modules',
+  ),
+  LIMIT_DECISION_MS_PER_REQUEST: setting(
+    wholeNumber(1, 60_000),
+    1_000,
+    'Milliseconds that the decisions of one request can take (rows of a list, cases of a test); beyond that, 503 `too_costly`',
+  ),
+  LIMIT_DECISION_MS_PER_SECOND: setting(
+    wholeNumber(1, 1_000),
+    500,
+    'Milliseconds of each second that a process spends on decisions for one tenant, one person of it three quarters at most, and for one person over all their tenants; beyond that, 503 `too_costly`',
+  ),
+  LIMIT_RESOURCES: setting(
+    wholeNumber(0, 10_000_000),
+    100_000,
+    'Resources of applications that a tenant can register',
+  ),
+  LIMIT_WEBHOOKS: setting(wholeNumber(0, 1_000), 20, 'Webhooks that a tenant can have'),
+  LIMIT_TENANTS_PER_PERSON: setting(
+    wholeNumber(0, 1_000_000),
+    20,
+    'Tenants that a user can create; deleted ones count until they are erased',
+  ),
+  LIMIT_POLICY_VERSIONS: setting(wholeNumber(1, 1_000_000), 200, 'Newest versions of a policy that are kept'),
+  LIMIT_DELIVERIES_PER_DAY: setting(
+    wholeNumber(1, 1_000_000_000),
+    100_000,
+    'Webhook deliveries a day (UTC) for a tenant; further events are in the feed only',
+  ),
+  LIMIT_LOG_MB_PER_DAY: setting(
+    wholeNumber(1, 1_000_000),
+    256,
+    'Megabytes that the changes of a day (UTC) can add to the versions, audit log, events and approval requests of a tenant, and one person a tenth of it; beyond that, 429 `quota_exceeded`',
+  ),
+  LIMIT_DECISIONS_PER_DAY: setting(
+    wholeNumber(1, 1_000_000_000),
+    100_000,
+    'Decisions logged a day (UTC) for a tenant: from 60 % no allowed reads, from 80 % one in a hundred of the questions of applications, then of the rest; for one subject, a tenth',
+  ),
+  LIMIT_DECISION_FACTS_BYTES: setting(
+    wholeNumber(256, 16_384),
+    2_048,
+    'Bytes of facts that are kept for a decision that an application asked for',
+  ),
+  WEBHOOK_ALLOW_PRIVATE: setting(
+    boolean,
+    false,
+    'Webhooks can use http and addresses inside your network: for trials, and when every tenant is your own',
+  ),
+  WEBHOOK_ALLOWED_HOSTS: setting(
+    hostList,
+    [],
+    'The only hosts that webhooks can lead to, comma-separated: `example.com`, or `*.example.com` for its subdomains',
+    { shown: 'any' },
+  ),
+  WEBHOOK_DELIVERY_RETENTION_DAYS: setting(days, 30, 'How long finished deliveries can be read and replayed'),
+  DECISION_RETENTION_DAYS: setting(days, 90, 'How long decisions can be read, explained and tried again'),
+  EVENT_RETENTION_DAYS: setting(days, 90, 'How long events are kept in the feed'),
+  AUDIT_RETENTION_DAYS: setting(days, 400, 'How long rows of the audit log are kept'),
+  APPROVAL_BODY_RETENTION_DAYS: setting(
+    days,
+    30,
+    'How long the body of a call that needed an approval, or what policies read of a question that did, is kept after its approval request ended',
+  ),
+  APPROVAL_RETENTION_DAYS: setting(days, 400, 'How long an approval request is kept after it ended'),
+  DELETED_POLICY_RETENTION_DAYS: setting(
+    days,
+    90,
+    'How long the versions of a policy are kept after it was deleted, to explain past decisions',
+  ),
+  DEAD_LETTER_RETENTION_DAYS: setting(days, 90, 'How long messages that were given up are kept'),
+  MAIL_RETENTION_DAYS: setting(days, 30, 'How long the record of a sent or failed mail is kept'),
+  SIGN_IN_PLACE_RETENTION_DAYS: setting(
+    days,
+    180,
+    'How long a known sign-in address and device is kept after its last use',
+  ),
+}
