@@ -105,7 +105,7 @@ t.test('a quorum that the approvers cannot reach is pointed out', async (t) => {
 })
 
 t.test('an attribute that most members lack is pointed out', async (t) => {
-  const person = await colleague(service, owner)
+  await colleague(service, owner)
   const level = is('subject.level', 'gte', 3)
   t.same(await found({ conditions: { all: [is('urgent', 'eq', true), level] } }), [
     '/conditions/all/1 attribute_rare',
@@ -116,10 +116,13 @@ t.test('an attribute that most members lack is pointed out', async (t) => {
   ])
   t.same(await found({ conditions: { ...level, operator: 'exists', value: undefined } }), [])
   const members = `/api/v1/tenants/${owner.tenantId}/members/`
-  for (const { id } of (await owner.get(members)).body.results.slice(0, 2))
-    await owner.put(`${members}${id}/`, { attributes: { level: 4 } })
+  const [one, other, lacking] = (await owner.get(members)).body.results
+  for (const { id } of [one, other]) await owner.put(`${members}${id}/`, { attributes: { level: 4 } })
   t.same(await found({ conditions: level }), [])
-  t.ok(person)
+  const about = (...people: { user_id: string }[]) =>
+    found({ conditions: level, subjects: { users: people.map(({ user_id }) => user_id) } })
+  t.same(await about(lacking), ['/conditions attribute_rare'], 'of the members that the policy is about')
+  t.same(await about(one, lacking), [])
 })
 
 t.test('an action that nothing else names is pointed out', async (t) => {

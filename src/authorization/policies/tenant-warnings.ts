@@ -33,7 +33,7 @@ export async function readSurroundings(
       listActionsInRoles(read, { tenantId, names: compiled.actions, exceptRole: null }),
       listDeclaredActions(read),
       countApprovers(read, tenantId, compiled.approval?.approver.roles ?? []),
-      countMembersWith(read, tenantId, [...wanted.keys()]),
+      countMembersWith(read, tenantId, compiled.subjects, [...wanted.keys()]),
       listDepartmentsAmong(read, tenantId, [...named.keys()]),
     ])
     const warnings = [
@@ -60,7 +60,7 @@ function quorumWarnings({ effect, approval }: CompiledPolicy, approvers: number)
   return [{ pointer: '/approval/quorum', code: 'quorum_unreachable', detail }]
 }
 
-/** Attributes that more than half of the active members lack, although the condition needs a value. */
+/** Attributes that more than half of the active members the policy is about lack, although the condition needs a value. */
 function rareAttributes(
   { effect }: CompiledPolicy,
   wanted: ReadonlyMap<string, string>,
@@ -70,7 +70,7 @@ function rareAttributes(
   return [...wanted].flatMap(([key, pointer]) => {
     const lacking = total - (having.get(key) ?? 0)
     if (lacking * 2 <= total) return []
-    const detail = `${lacking} of ${total} active members have no subject.${key}. If the condition depends on it, ${consequence}.`
+    const detail = `${lacking} of ${total} active members that it is about have no subject.${key}. If the condition depends on it, ${consequence}.`
     return [{ pointer, code: 'attribute_rare', detail } as const]
   })
 }
