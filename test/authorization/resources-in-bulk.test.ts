@@ -182,9 +182,13 @@ t.test('the statements of a call do not depend on the number of its items', asyn
     flushes.unsubscribe(count)
     return sent
   }
-  const few = await flushesOf(() => put(named('few', 2)))
-  const many = await flushesOf(() => put(named('lots', 200)))
-  t.equal(many, few)
+  // Timers of the process send statements of their own now and then.
+  const fewest = async (name: string, size: number) => {
+    const sent: number[] = []
+    for (const n of [1, 2, 3, 4]) sent.push(await flushesOf(() => put(named(`${name}${n}-`, size))))
+    return Math.min(...sent)
+  }
+  t.equal(await fewest('lots', 60), await fewest('few', 2))
 })
 
 t.test('of two bulks over the same names each sees the one before', async (t) => {

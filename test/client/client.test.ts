@@ -178,7 +178,8 @@ t.test('a call is repeated only if its repetition has no second effect', async (
     .as(bearer(ada.access))
     .each('GET /tenants/{id}/roles/', { path, query: { search: 'Once' } }))
     rows.push(row)
-  t.strictSame(rows, [role], 'and one role was created')
+  const { warnings: _, ...made } = role
+  t.same(rows, [made], 'and one role was created')
 
   const patch = lossyClient(() => true)
   const at = { ...path, rid: role.id }

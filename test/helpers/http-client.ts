@@ -13,7 +13,13 @@ export async function ask(
   const common = { accept: '*/*', 'user-agent': 'node' }
   const outgoing = request(url, { method, agent, headers: { ...common, ...length, ...headers } })
   outgoing.end(body)
-  const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
+  const answer = once(outgoing, 'response') as Promise<[IncomingMessage]>
+  const [response] = await answer.catch((error: NodeJS.ErrnoException) => {
+    // The port of a service that ended can be that of the next one. Its old connections are closed, as Node documents.
+    if (outgoing.reusedSocket && error.code === 'ECONNRESET') return [null]
+    throw error
+  })
+  if (!response) return ask(url, { method, headers, body })
   return {
     status: response.statusCode ?? 0,
     headers: headersOf(response.rawHeaders),
