@@ -17,7 +17,8 @@ export const kindOfRow = sql.fragment`coalesce(kind, case when ${wasQuestion} th
 
 /** The condition for each value of the filter. */
 export const ofKind = {
-  request: sql.fragment`${kindOfRow} = 'request'`,
+  // Of an expression the planner knows no statistics: it would read and sort all that it takes for few.
+  request: sql.fragment`(kind = 'request' or kind is null and not (${wasQuestion}))`,
   // In words of their index.
   question: sql.fragment`(kind = 'question' or kind is null and ${wasQuestion})`,
   preview: sql.fragment`kind = 'preview'`,

@@ -67,7 +67,7 @@ t.test(
   async (t) => {
     const started = npmStart(t, '--json', '--no-demo')
     const told = await json(started)
-    t.match(told, { url: /^http:\/\/127\.0\.0\.1:\d+$/, pid: Number, data_dir: dataDir })
+    t.match(told, { url: /^http:\/\/localhost:\d+$/, pid: Number, data_dir: dataDir })
     t.equal((await fetch(`${told.url}/readyz`)).status, 200, 'it is ready when it says so')
     t.equal((await post(told.url, '/auth/login/', { email: 'admin@demo.test', password: 'x' })).status, 401)
     t.equal((await post(told.url, '/auth/register/', ada)).status, 201)

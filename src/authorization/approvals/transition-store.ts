@@ -184,8 +184,8 @@ const endedAt = sql.fragment`coalesce(executed_at, case when status = 'rejected'
  */
 export async function dropBodiesBefore(tx: Tx, before: number, limit: number): Promise<number> {
   const { rowCount } = await tx.query(sql.unsafe`
-    update approval_requests set kept = null, context = context || case kind
-      when 'call' then '{"body": null}' else '{"properties": null, "action_properties": null, "context": null}' end::jsonb
+    update approval_requests set kept = null, context = context || case when kind = 'call' then '{"body": null}'
+      else '{"properties": null, "action_properties": null, "context": null}' end::jsonb
     where (tenant_id, id) in (
       select tenant_id, id from approval_requests
       where status not in ('pending', 'approved') and (kept is not null or jsonb_typeof(context -> 'body') <> 'null')

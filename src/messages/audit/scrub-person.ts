@@ -83,7 +83,7 @@ export const scrubs: readonly Scrub[] = [
       (x.requester_id = ${userId} or x.subject_id = ${userId} or ${namesOne(emails)})`,
     set: sql.fragment`
       requester_email = '', subject_email = null, message = '', kept = null,
-      context = x.context || case x.kind when 'call' then '{"body": null, "ip": ""}'
+      context = x.context || case when x.kind = 'call' then '{"body": null, "ip": ""}'
         else '{"properties": null, "action_properties": null, "context": null}' end::jsonb`,
   },
   {
@@ -116,7 +116,9 @@ function namesOne(emails: readonly string[]): FragmentSqlToken {
   return sql.fragment`(${sql.join(words, sql.fragment` or `)})`
 }
 
-const said = sql.fragment`concat_ws(' ', x.subject_id, x.message, x.context::text, x.kept::text)`
+// Citus refuses functions that are not immutable in an update, such as concat_ws.
+const said = sql.fragment`coalesce(x.subject_id, '') || ' ' || coalesce(x.message, '') || ' ' || x.context::text || ' '
+    || coalesce(x.kept::text, '')`
 
 /** The key of the last row of a page, as text. */
 export type PageEnd = readonly string[]
