@@ -62,6 +62,7 @@ export const permissionRoutes = (deps: Deps): Route[] => [
       'Every permission that a role can give, and those of applications that policies, manifests and the roles of the member name: whether it is permitted always, in some cases or never, as roles and policies are now. It asks about no object, and writes nothing to the log of decisions. Rules of the installation count as they are at this time, with and without a fresh second factor of the person. Members can ask about themselves.',
     query,
     status: 200,
+    refusals: [404],
     answer,
     async load(read, { caller: { tenantId, userId }, query: { member_id } }) {
       if (!member_id) return findOwnSubject(read, tenantId, userId)
