@@ -18,7 +18,7 @@ export const kindOfRow = sql.fragment`coalesce(kind, case when ${wasQuestion} th
 /** The condition for each value of the filter. */
 export const ofKind = {
   // Of an expression the planner knows no statistics: it would read and sort all that it takes for few.
-  request: sql.fragment`(kind = 'request' or kind is null and not (${wasQuestion}))`,
+  request: sql.fragment`(kind = 'request' or kind is null and (${wasQuestion}) is not true)`,
   // In words of their index.
   question: sql.fragment`(kind = 'question' or kind is null and ${wasQuestion})`,
   preview: sql.fragment`kind = 'preview'`,
