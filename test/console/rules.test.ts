@@ -31,6 +31,8 @@ t.test('an author', { skip }, async (t) => {
       await page.getByText('No policy yet').waitFor()
       await page.getByRole('link', { name: 'New policy' }).first().click()
       const editor = page.getByRole('textbox', { name: 'The policy as JSON' })
+      // A plain field takes texts until the editor is loaded; only the editor suggests.
+      await page.locator('.code-plain').waitFor({ state: 'detached' })
       await editor.click()
       await page.keyboard.press('Control+a')
       await page.keyboard.insertText('{ "name": "<i>No</i> secrets\u202e", "effect": ')
