@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { deleteOutdated } from '../../workers/retention.ts'
 import { proveAddress } from '../helpers/prove-address.ts'
-import { startService } from '../helpers/service.ts'
+import { startService, tokenIn } from '../helpers/service.ts'
 import { enrol, longProven } from '../identity/otp/authenticator.ts'
 import { expect } from '../tenancy/staff.ts'
 import { callCli, settingsFor } from './run-cli.ts'
@@ -109,6 +109,17 @@ t.test(
     t.match(await squatter.get('/api/v1/users/me/'), { status: 401 })
   },
 )
+
+t.test('no earlier address takes an account back that an operator gave to its person', async (t) => {
+  const earlier = await longProven(service)
+  const squatter = await service.logIn(earlier)
+  const email = `claimed.${earlier.email}`
+  await expect(200, squatter.patch('/api/v1/users/me/', { email }))
+  const undo = { token: tokenIn(await service.mailTo(earlier.email, 'address was changed')) }
+  const { password } = (await call('admin:password', '--email', email, '--yes', '--json')).json()
+  t.match(await service.call('POST', '/api/v1/auth/email/undo/', { body: undo }), { status: 400 })
+  t.equal((await logIn(email, password)).status, 200)
+})
 
 t.test('a deactivated person gets no new password', async (t) => {
   const ada = await service.signUp()

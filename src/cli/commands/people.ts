@@ -153,14 +153,18 @@ export const adminPassword = defineCommand({
       await assertConfirmed('Replace the password of this person? Did you verify who asks for it?')
     const passwords = await createPasswordHasher()
     const password = randomPassword(18)
-    const user = await withPools(config, ['api', 'system'], (db, complete) => {
+    const changed = await withPools(config, ['api', 'system'], (db, complete) => {
       const sealer = sealerOf(complete)
       const deps = { db, clock: Date.now, sealer, passwords, setUpTenant: openTenantSetUp() }
       return setPassword(deps, requestInfoOf('admin:password'), { person, password })
     }).catch((error) => {
       throw error instanceof ApiError ? new Refused(error.code, error.message) : error
     })
-    if (!user) throw noSuchPerson()
-    return { data: { user, password }, text: `${user.email}\nPassword  ${password}   (shown once)` }
+    if (!changed) throw noSuchPerson()
+    const { user, tenantFault } = changed
+    const warning = tenantFault
+      ? `\nNo tenant of their own could be made: ${tenantFault.message}. Add them to one.`
+      : ''
+    return { data: { user, password }, text: `${user.email}\nPassword  ${password}   (shown once)${warning}` }
   },
 })

@@ -1,6 +1,5 @@
 import { asSystem } from '../../database/executor/transaction.ts'
 import type { RequestInfo } from '../../http/request-info.ts'
-import { endAllTokens } from '../../messages/links/link-store.ts'
 import { resetPassword } from '../auth/reset-password.ts'
 import type { AdminDeps } from './create-admin.ts'
 import { changed } from './refused-accounts.ts'
@@ -26,7 +25,5 @@ export async function secureAccount(
     const proof = await resetPassword(deps, tx, { ...secured, bySystem: true, requestInfo, at })
     // If it was verified meanwhile, the account has an owner.
     if (!proof?.isFirst) throw changed()
-    // Otherwise an earlier address could take the account back.
-    await endAllTokens(tx, secured.person.id, at)
   })
 }

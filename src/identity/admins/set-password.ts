@@ -18,13 +18,14 @@ const noTenant = () =>
 /**
  * Replaces the password of a person for an operator who vouches for them, as a mailed link does ({@link resetPassword}); null
  * if there is none with that address or id. If the address was not verified yet, the person gets a fresh tenant. Factors that
- * count stay: users:reset-factors removes them. 409 `no_active_membership`, `inactive`, `changed`.
+ * count stay: users:reset-factors removes them. `tenantFault` is why the tenant was not made: the password holds then, too.
+ * 409 `no_active_membership`, `inactive`, `changed`.
  */
 export async function setPassword(
   deps: Omit<AdminDeps, 'config'>,
   requestInfo: RequestInfo,
   { person, password }: { person: { email: string } | { id: string }; password: string },
-): Promise<{ id: string; email: string } | null> {
+): Promise<{ user: { id: string; email: string }; tenantFault: Error | null } | null> {
   const passwordHash = await deps.passwords.hash(password)
   const at = deps.clock()
   const reset = await asSystem(deps.db, 'an operator sets the password of a person', async (tx) => {
@@ -40,6 +41,13 @@ export async function setPassword(
     if (!proof) throw changed()
     return { ...proof, named }
   })
-  if (reset?.isFirst) await createFreshTenant(deps, reset.named, requestInfo, at)
-  return reset && { id: reset.named.id, email: reset.named.email }
+  if (!reset) return null
+  const { isFirst, named } = reset
+  const tenantFault = isFirst
+    ? await createFreshTenant(deps, named, requestInfo, at).then(
+        () => null,
+        (error: Error) => error,
+      )
+    : null
+  return { user: { id: named.id, email: named.email }, tenantFault }
 }

@@ -10,10 +10,10 @@ import { refuseWeakPassword } from './password-policy.ts'
 import { resetPassword } from './reset-password.ts'
 
 /**
- * Sets a new password with a mailed token, once ({@link resetPassword}). It does
- * not log the person in, because a second factor stays due, and a code to the same mailbox is not enough. If the address
- * was not proven yet, the person gets a fresh tenant. 400 `token_expired` for a token
- * that is only too old, else `token_invalid`; 400 on `password` for a weak password, which leaves the token usable.
+ * Sets a new password with a mailed token, once ({@link resetPassword}). It does not log the person in, because a second
+ * factor stays due, and a code to the same mailbox is not enough. If the address was not proven yet, the person gets a
+ * fresh tenant. 400 `token_expired` for a token that is only too old, else `token_invalid`; 400 on `password` for a weak
+ * password, which leaves the token usable.
  */
 export async function confirmPasswordReset(
   deps: Deps,

@@ -2,6 +2,7 @@ import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import type { RequestInfo } from '../../http/request-info.ts'
 import { appendAudit } from '../../messages/audit/append-audit.ts'
+import { endAllTokens } from '../../messages/links/link-store.ts'
 import { removeYoungFactors } from '../otp/young-factors.ts'
 import { accountKey } from '../rate-limits/limits.ts'
 import { clearAttempts } from '../rate-limits/store.ts'
@@ -43,6 +44,8 @@ export async function resetPassword(
     const { requestId } = requestInfo
     await removeYoungFactors(tx, userId, { tenantId, actorId: bySystem ? null : userId, requestId, at })
   }
+  // An operator knows who the person is: an earlier address must not take the account back.
+  if (isFirst && bySystem) await endAllTokens(tx, userId, at)
   // The reader of the mailbox would read these codes, too.
   if (!isFirst && !bySystem) await holdBackMailedCodes(tx, { id: userId, until: at + dayMs, at })
   await appendAudit(tx, {
