@@ -50,12 +50,12 @@ interface Newcomer {
 
 /**
  * Makes a person a member by an invitation; the caller has checked that the invitation is for their address. The scope
- * must be the tenant and the person. A person who was a member when they were invited, with an address that they had not
- * proved, gets the roles in addition; 409 `already_member` for every other member. 400 `invitation_invalid` when the invitation is no longer valid, when a role is
- * gone or has permissions that the inviter now lacks, when the inviter can no longer give the department or the `external_id`,
- * when another member has this name by now, and when the inviter is no longer an active member. That the
- * inviter had the permission to invite is not checked again: a policy can have allowed it, so only the engine could
- * decide, and here the inviter is not logged in.
+ * must be the tenant and the person. A person who was a member when they were invited, with an address that they had
+ * not proved, gets the roles in addition; 409 `already_member` for every other member. 400 `invitation_invalid` when
+ * the invitation is no longer valid, when a role is gone or has permissions that the inviter now lacks, when the
+ * inviter can no longer give the department or the `external_id`, when another member has this name by now, and when
+ * the inviter is no longer an active member. That the inviter had the permission to invite is not checked again: a
+ * policy can have allowed it, so only the engine could decide, and here the inviter is not logged in.
  */
 export async function joinByInvitation(tx: Tx, offer: Offer, newcomer: Newcomer): Promise<MemberRow> {
   const { person, at } = newcomer
@@ -70,14 +70,19 @@ export async function joinByInvitation(tx: Tx, offer: Offer, newcomer: Newcomer)
   const isNew = await insertMember(tx, { ...given, id: newId, user: person })
   const memberId = isNew ? newId : await raiseMember(tx, { ...given, userId: person.id, joinedBy })
   if (memberId === null) throw new ApiError(409, 'already_member', 'You are already a member of this tenant.')
-  if (externalId !== null) await nameMember(tx, { tenantId, memberId, externalId }, invitationInvalid)
+  // As roles are added and none is taken away: a name that the member has stays.
+  const isUnnamed = isNew || (await findMember(tx, tenantId, memberId))?.external_id === null
+  if (externalId !== null && isUnnamed)
+    await nameMember(tx, { tenantId, memberId, externalId }, invitationInvalid)
   await recordJoined(tx, offer, { memberId, isNew }, newcomer)
   const member = await findMember(tx, tenantId, memberId)
   if (!member) throw new Error('The new member cannot be read')
   return member
 }
 
-/** Gives the ids of the roles. Throws 400 if the inviter could no longer give them, the department or the `external_id`. */
+/**
+ * Gives the ids of the roles. Throws 400 if the inviter could no longer give them, the department or the `external_id`.
+ */
 async function assertStillGivable(
   tx: Tx,
   tenantId: string,

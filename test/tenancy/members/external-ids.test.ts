@@ -113,6 +113,22 @@ t.test('an invitation carries an external_id to the membership', async (t) => {
   t.match(await accept(late), refused, 'another member has the name by now')
 })
 
+t.test('an invitation leaves the external_id of a person who is a member', async (t) => {
+  const { owner, path } = await foundFirm(service)
+  const person = await service.signUp()
+  const named = { user_id: person.id, external_id: 'payroll-1' }
+  await expect(201, owner.post(`${path}/members/`, named))
+  await expect(
+    201,
+    owner.post(`${path}/invitations/`, { email: person.email, external_id: 'payroll-2', roles: ['auditor'] }),
+  )
+  const token = tokenIn(await service.mailTo(person.email, 'invited'))
+  t.match(await person.post('/api/v1/invitations/accept/', { token }), {
+    status: 200,
+    body: { member: { external_id: 'payroll-1', roles: ['member', 'auditor'] } },
+  })
+})
+
 t.test(
   'of simultaneous acceptances with the same external_id one succeeds, and the others join later',
   async (t) => {
