@@ -68,6 +68,12 @@ export const workLimits = {
     ...{ atATime: 2, ofOne: 1, maxWaiting: 5, maxWaitMs: 5_000 },
     advice: 'Deciding all permissions took too long. Ask less often, or use fewer or smaller policies.',
   },
+  /** Changing many objects in one call: others of the tenant wait for its lock. */
+  changes: {
+    ...{ windowMs: minute, person: 40_000, tenant: 40_000, process: 90_000 },
+    ...{ atATime: 3, ofOne: 1, maxWaiting: 5, maxWaitMs: 5_000 },
+    advice: 'Changing many objects took too long. Send fewer at a time, or wait.',
+  },
   /** Looking for the words of questions in all roles of a tenant. Short, so that no answer waits behind longer reads. */
   words: {
     ...{ windowMs: minute, person: 20_000, tenant: 20_000, process: 60_000 },

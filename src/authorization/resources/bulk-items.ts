@@ -5,8 +5,8 @@ import { faultOf, type ResourceBody, resourceBody, resourceSchema } from './reso
 import type { ResourceName } from './store.ts'
 
 const maxItems = 1_000
-/** The longest body in bytes. */
-export const maxBulkBody = 4 * 1024 * 1024
+/** The longest bodies in bytes. Names are shorter than resources. */
+export const maxBulkBody = { put: 4 * 1024 * 1024, delete: 1024 * 1024 }
 
 const nameShape = { type: z.string('Give the type as a text.'), id: z.string('Give the id as a text.') }
 
@@ -34,11 +34,8 @@ const listOf = (item: z.ZodType) => {
 export const resourcesToPut = listOf(itemToPut).meta({ id: 'ResourceRegistrations' })
 export const resourcesToDelete = listOf(itemToDelete).meta({ id: 'ResourceNames' })
 
-const outcomes = ['created', 'updated', 'unchanged', 'deleted', 'absent', 'invalid'] as const
-export type Outcome = (typeof outcomes)[number]
-
 /** What became of an item; `type` and `id` as they were sent, null where they are no texts. */
-const resultOf = <const O extends readonly Outcome[]>(allowed: O) =>
+const resultOf = <const O extends readonly string[]>(allowed: O) =>
   z.object({
     results: z.array(
       z.object({

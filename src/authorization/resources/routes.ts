@@ -78,7 +78,7 @@ export const resourceRoutes = (deps: Deps): Route[] => [
     description:
       'At most 1,000 in a body of 4 MiB, in one transaction. Each is decided, audited and told by an event as a PUT of its own. One that cannot be registered is `invalid` and leaves the others alone.',
     body: resourcesToPut,
-    maxBody: maxBulkBody,
+    maxBody: maxBulkBody.put,
     status: 200,
     answer: putResults,
     items: ({ body }, pace) => itemsOf('put', body, pace),
@@ -92,7 +92,7 @@ export const resourceRoutes = (deps: Deps): Route[] => [
     summary: 'Delete many registered resources',
     description: 'At most 1,000, in one transaction. Each is decided, audited and told by an event.',
     body: resourcesToDelete,
-    maxBody: maxBulkBody,
+    maxBody: maxBulkBody.delete,
     status: 200,
     answer: deleteResults,
     items: ({ body }, pace) => itemsOf('delete', body, pace),

@@ -2,11 +2,12 @@ import { randomUUIDv7 } from 'node:crypto'
 import { inTenant } from '../../database/executor/transaction.ts'
 import { ApiError } from '../../errors.ts'
 import { type DecisionPace, decisionPace } from '../../limits/decision-budget.ts'
+import { workBudget } from '../../limits/work-budget.ts'
 import { countLog } from '../../messages/audit/log-quota.ts'
 import { stepUpDue, stepUpRequired } from '../answer/obligations.ts'
 import { refusal, whyRefused } from '../answer/refusal.ts'
 import type { ChangingMany, ItemPermit } from '../bulk-route.ts'
-import { evaluate, resourceIn } from '../decide.ts'
+import { askerIn, evaluate, resourceIn } from '../decide.ts'
 import type { DecisionRecord } from '../policies-in-force.ts'
 import type { PathDeps, RequestContext } from '../request-context.ts'
 import type { AnyInput, ResourceOf } from '../route.ts'
@@ -16,9 +17,20 @@ const loggedAtOnce = 128
 
 /**
  * Changes many objects in one transaction. Each is decided by itself; the decisions that permit are stored in the
- * transaction, those that refuse after it.
+ * transaction, those that refuse after it. Throws 503 `too_costly` and `overloaded`.
  */
-export async function runBulk(
+export const runBulk = (
+  deps: PathDeps,
+  request: RequestContext,
+  route: ChangingMany,
+  input: AnyInput,
+): Promise<unknown> => {
+  const by = { userId: askerIn(request.caller).id, tenantId: request.caller.tenantId }
+  // A tenant has one at a time, so that none waits for the lock of another with a connection in its hands.
+  return workBudget.inTurn('changes', by, () => changeMany(deps, request, route, input))
+}
+
+async function changeMany(
   deps: PathDeps,
   request: RequestContext,
   route: ChangingMany,
