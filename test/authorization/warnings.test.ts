@@ -194,6 +194,19 @@ t.test(
   },
 )
 
+t.test('who cannot read policies learns no action from them', async (t) => {
+  const rule = { name: 'Refunds', effect: 'deny', actions: ['refund:approve'] }
+  await owner.post('/api/v1/policies/', rule)
+  const member = await colleague(service, owner)
+  const meant = async (who: typeof member) => {
+    const key = { name: 'Refunds', scopes: ['refund:aprove'] }
+    const { status, body } = await who.post('/api/v1/users/me/keys/', key)
+    t.equal(status, 201)
+    return body.warnings.map(({ meant }: Warning) => meant)
+  }
+  t.same([await meant(owner), await meant(member)], [['refund:approve'], []])
+})
+
 t.test('an obligation that nearly is one of the service is pointed out', async (t) => {
   const demanded = (...types: string[]) =>
     warningsOf({ effect: 'allow', actions: ['cargo:load'], obligations: types.map((type) => ({ type })) })

@@ -146,7 +146,7 @@ const create =
     if (!holder) return overtaken
     const made = await createKey(tx, deps, input.caller, holder, input.body)
     const permissions = made.scopes ?? []
-    const warnings = await misspeltPermissions(tx, input.caller.tenantId, { permissions, list: '/scopes' })
+    const warnings = await misspeltPermissions(tx, input.caller, { permissions, list: '/scopes' })
     return { ...showKey(made), key: made.key, warnings }
   }
 

@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { listing, pageAndCount, pageOf } from '../../lists/lists.ts'
 import { Versioned } from '../../request/answer/etag.ts'
 import { pathId } from '../../request/authenticate.ts'
+import type { Caller } from '../../request/caller.ts'
 import { changeRoute, type Route, route, type Target } from '../../request/route.ts'
 import { lockTenant } from '../tenants/revision-store.ts'
 import { createRole } from './create-role.ts'
@@ -30,9 +31,9 @@ async function lockedRole(tx: Tx, { caller, params }: Target): Promise<RoleDetai
 }
 
 /** A role as its author reads it after a change. */
-const showWritten = async (tx: Tx, tenantId: string, role: RoleDetailRow) => ({
+const showWritten = async (tx: Tx, caller: Caller, role: RoleDetailRow) => ({
   ...showRole(role),
-  warnings: await misspeltPermissions(tx, tenantId, {
+  warnings: await misspeltPermissions(tx, caller, {
     permissions: role.permissions,
     list: '/permissions',
     exceptRole: role.id,
@@ -62,8 +63,7 @@ export const roleRoutes = (deps: Deps): Route[] => [
     status: 201,
     answer: roleSchema,
     refusals: [409],
-    act: async (tx, { caller, body }) =>
-      showWritten(tx, caller.tenantId, await createRole(tx, deps, caller, body)),
+    act: async (tx, { caller, body }) => showWritten(tx, caller, await createRole(tx, deps, caller, body)),
   }),
   route({
     method: 'GET',
@@ -95,7 +95,7 @@ export const roleRoutes = (deps: Deps): Route[] => [
       load: lockedRole,
       resource: roleResource,
       act: async (tx, input, role) =>
-        showWritten(tx, input.caller.tenantId, await updateRole(tx, deps, input.caller, role, input)),
+        showWritten(tx, input.caller, await updateRole(tx, deps, input.caller, role, input)),
     }),
   ),
   changeRoute({
