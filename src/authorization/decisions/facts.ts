@@ -9,7 +9,10 @@ import type { UnknownWords } from '../../request/policies-in-force.ts'
 type WholeFacts = Omit<AnyQuery, 'slice' | 'approval' | 'requestId' | 'now' | 'departments'> & {
   application?: true
   sent?: SentAttributes
-  /** the attributes that the policies read then, also those in shadow mode; of rows and callers, no other values are kept */
+  /**
+   * the attributes that the policies read then, also those in shadow mode; of rows and callers, no other values are
+   * kept
+   */
   looked: readonly string[]
   /** the attributes among `looked` that the question lacked; absent in older rows, as is `unknown` */
   missing?: readonly string[]
@@ -113,7 +116,10 @@ const alwaysThere = (name: string): boolean =>
   name === 'resource.id' ||
   name.startsWith('now')
 
-/** The attributes that the policies of a slice, or one policy, read and that were not recorded; all of them if no facts were. */
+/**
+ * The attributes that the policies of a slice, or one policy, read and that were not recorded; all of them if no facts
+ * were.
+ */
 export function notRecorded(facts: Facts, slice: Pick<Slice, 'attributes'>): string[] {
   const read = [...new Set(Object.keys(slice.attributes).map(attributeOf))]
   if ('cut' in facts) return read

@@ -11,7 +11,8 @@ import {
 import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
 import type { Caller } from '../../request/caller.ts'
 import type { PolicyInStore } from '../policies/active-store.ts'
-import { readable, readableResource } from '../policies/readable-parts.ts'
+import { policyReader, readable, readableResource } from '../policies/readable-parts.ts'
+import { isInForce } from '../policies/slice-policies.ts'
 import { subjectOf } from '../policies/trials/test-subject.ts'
 import { type Facts, notRecorded } from './facts.ts'
 import type { DecisionRow } from './store.ts'
@@ -40,7 +41,7 @@ export const unmetSchema = z.object({
     .meta({ description: `The comparisons of its condition that failed; ${maxFailed} at most` }),
 })
 
-export type UnmetPolicy = z.output<typeof unmetSchema>
+type UnmetPolicy = z.output<typeof unmetSchema>
 
 /** A version of a policy. */
 export interface PolicyRef {
@@ -68,9 +69,15 @@ export async function unmetPolicies(
   if (row.effect !== 'deny' || !isUngranted || !canPermit) return []
   const { active } = await deps.policyCache.load(caller, caller.auth.tenant?.policyRevision ?? 0)
   const now = deps.clock()
-  const found = active.policies.filter(
-    (policy) => permits(policy, row, now) && isReadBy(caller, policy) && wasRecorded(row.facts, policy),
-  )
+  const isRead = policyReader(caller)
+  const pace = deps.newPace()
+  const found: PolicyInStore[] = []
+  for (const policy of active.policies) {
+    if (!permits(policy, row, now) || !wasRecorded(row.facts, policy)) continue
+    await pace.next()
+    const { id, name, compiled } = policy
+    if (isRead({ id, name, effect: compiled.effect })) found.push(policy)
+  }
   if (found.length === 0) return []
   const isWithheld = await withheldFrom(deps, caller, query)
   const near = found
@@ -103,12 +110,7 @@ const permits = (policy: PolicyInStore, row: DecisionRow, now: number) =>
   policy.mode === 'enforce' &&
   policy.compiled.effect === 'allow' &&
   concerns(policy.compiled, row.action, row.resource_type) &&
-  (policy.valid_from ?? 0) <= now &&
-  now < (policy.valid_until ?? Infinity)
-
-const isReadBy = (caller: Caller, { id, name, compiled: { effect } }: PolicyInStore) =>
-  caller.readerBy('policy:read')({ type: 'policy', id, ownerId: null, fields: { name, effect } })?.length ===
-  0
+  isInForce(policy, now)
 
 const wasRecorded = (facts: Facts, { compiled }: PolicyInStore) => notRecorded(facts, compiled).length === 0
 

@@ -1,5 +1,4 @@
 import type { Deps } from '../../deps.ts'
-import { unavailable } from '../../errors.ts'
 import { workBudget } from '../../limits/work-budget.ts'
 import {
   type ActionName,
@@ -17,6 +16,8 @@ import { toJsonMatched, toJsonReason } from '../../request/answer/refusal.ts'
 import type { Caller } from '../../request/caller.ts'
 import { askerIn } from '../../request/decide.ts'
 import type { KnownSubject } from '../evaluation/store.ts'
+import { moduleLate } from '../policies/modules/module-late.ts'
+import { policyReader } from '../policies/readable-parts.ts'
 import { type SlicedPolicies, slicePolicies } from '../policies/slice-policies.ts'
 import { isOfSession, knownAttributes, ofSession } from './known-attributes.ts'
 
@@ -63,13 +64,13 @@ async function decideAll(deps: Deps, caller: Caller, subject: KnownSubject) {
 /** Callers see the policies that they can read, and who can ask about themselves only not what policies read of members. */
 function shownTo(caller: Caller, isSelf: boolean) {
   const asksAboutAll = caller.may({ type: 'access' })
-  const reads = caller.readerBy('policy:read')
-  const isRead = ({ policy_id: id, name, effect }: Matched) =>
-    reads({ type: 'policy', id, ownerId: null, fields: { name, effect } })?.length === 0
+  const isRead = policyReader(caller)
   return (action: Action, { reasons, matched, depends_on, ...outcome }: Outcome) => ({
     ...outcome,
     reasons: reasons.map((reason) => toJsonReason(reason, action, isSelf)),
-    matched: matched.filter(isRead).map(toJsonMatched),
+    matched: matched
+      .filter(({ policy_id: id, name, effect }) => isRead({ id, name, effect }))
+      .map(toJsonMatched),
     depends_on: depends_on.filter(
       (name) => asksAboutAll || isOfSession(name) || !name.startsWith('subject.'),
     ),
@@ -173,8 +174,7 @@ const signedIn = (signIn: SignIn, now: number) => ({
 
 function decided({ access }: Pick<Deps, 'access'>, query: AnyQuery): Decision {
   const decision = access.decide(query)
-  if ((decision.late ?? []).length > 0)
-    throw unavailable('policy_timeout', 'The module of a policy was not ready in time. Ask again.', 1)
+  if ((decision.late ?? []).length > 0) throw moduleLate()
   return decision
 }
 

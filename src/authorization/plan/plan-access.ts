@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import { ApiError, unavailable } from '../../errors.ts'
+import { ApiError } from '../../errors.ts'
 import { isApplicationAction, serviceResources } from '../../policy-engine/catalogue/actions.ts'
 import { maxFilterBytes, type NoPlan, type Plan } from '../../policy-engine/plan/plan.ts'
 import type { Caller } from '../../request/caller.ts'
@@ -17,6 +17,7 @@ import {
   text,
 } from '../evaluation/question.ts'
 import { findUnknownWords } from '../evaluation/unknown-words.ts'
+import { moduleLate } from '../policies/modules/module-late.ts'
 
 /** A question about all resources of a type. Without a subject it is about the caller. */
 export const planSchema = z
@@ -99,8 +100,7 @@ const sentences = {
 }
 
 function refusalOf(plan: NoPlan): ApiError {
-  if (plan.unplanned === 'late')
-    return unavailable('policy_timeout', 'The module of a policy was not ready in time. Ask again.', 1)
+  if (plan.unplanned === 'late') return moduleLate()
   if (!('name' in plan))
     return new ApiError(
       422,

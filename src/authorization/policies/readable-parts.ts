@@ -67,6 +67,13 @@ export async function readableResource(
     : withheld((name) => name.startsWith('resource.') && !given.has(name))
 }
 
+/** Returns whether the caller can read a policy as a whole. */
+export function policyReader(caller: Caller) {
+  const reads = caller.readerBy('policy:read')
+  return ({ id, name, effect }: { id: string; name: string; effect: string }): boolean =>
+    isWhole(reads({ type: 'policy', id, ownerId: null, fields: { name, effect } }))
+}
+
 /** What every question says itself. */
 const given: ReadonlySet<string> = new Set(['resource.type', 'resource.id'])
 

@@ -138,7 +138,7 @@ function selectAt(
 }
 
 /** From `valid_from` on, and before `valid_until`. */
-const isInForce = (policy: PolicyInStore, now: number): boolean =>
+export const isInForce = (policy: PolicyInStore, now: number): boolean =>
   (policy.valid_from ?? 0) <= now && now < (policy.valid_until ?? Infinity)
 
 /** Returns whether the policies name an action and a resource type. `*` does not count, so that misspellings are found. */

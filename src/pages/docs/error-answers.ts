@@ -10,11 +10,11 @@ import {
   unavailable,
 } from '../../errors.ts'
 import { problemBody } from '../../http/problem.ts'
-import { actions } from '../../policy-engine/catalogue/actions.ts'
 import { preconditionFailed } from '../../request/answer/etag.ts'
 import { refusesUnknownParameters } from '../../request/body/read-query.ts'
 import { timestamp } from '../../request/body/schemas.ts'
 import { isRepeatable } from '../../request/change/repeatable-call.ts'
+import { takesApproval } from '../../request/check-headers.ts'
 import type { Route } from '../../request/route.ts'
 
 /** The approval request that a call waits for. */
@@ -170,7 +170,7 @@ const answers: Record<number, ZodOpenApiResponseObject> = {
 export function errorAnswersOf(route: Route): Record<string, ZodOpenApiResponseObject> {
   const statuses = new Set([500, 503, ...(route.refusals ?? [])])
   if (route.body) for (const status of [400, 413, 415]) statuses.add(status)
-  if (route.query || isGated(route) || refusesUnknownParameters(route)) statuses.add(400)
+  if (route.query || takesApproval(route) || refusesUnknownParameters(route)) statuses.add(400)
   if (route.query || route.path.includes(':')) statuses.add(414)
   if (route.versioned && route.method !== 'GET') for (const status of [400, 412]) statuses.add(status)
   if (isRepeatable(route)) for (const status of [400, 409, 422]) statuses.add(status)
@@ -178,9 +178,6 @@ export function errorAnswersOf(route: Route): Record<string, ZodOpenApiResponseO
   if (route.action !== 'public') for (const status of [401, 403, 429]) statuses.add(status)
   return Object.fromEntries([...statuses].sort().map((status) => [status, known(route, status)]))
 }
-
-/** Whether the header `Approval-Request` is read, which has to be an id. */
-const isGated = ({ action }: Route) => action !== 'public' && actions[action].gate
 
 function known(route: Route, status: number): ZodOpenApiResponseObject {
   const found = answers[status]

@@ -8,6 +8,7 @@ import {
 import { actions } from '../../policy-engine/catalogue/actions.ts'
 import { idempotencyKeyForm, isRepeatable } from '../../request/change/repeatable-call.ts'
 import { isStorable } from '../../request/change/stored-call.ts'
+import { takesApproval } from '../../request/check-headers.ts'
 import { operationId } from '../../request/operation-id.ts'
 import type { Route } from '../../request/route.ts'
 import { errorAnswersOf, openRequestSchema } from './error-answers.ts'
@@ -136,12 +137,12 @@ function descriptionOf(route: Route) {
 const namesInPaths = new Set(['resource_type', 'resource_id'])
 
 function parametersOf(route: Route) {
-  const { path, query, method, versioned, action } = route
+  const { path, query, method, versioned } = route
   const ids = [...path.matchAll(/:(\w+)/g)].map(
     ([, name = '']) => [name, namesInPaths.has(name) ? z.string() : z.guid()] as const,
   )
   const inPath = ids.length > 0 && { path: z.object(Object.fromEntries(ids)) }
-  const named = action !== 'public' && actions[action].gate ? approvalRequest : z.object({})
+  const named = takesApproval(route) ? approvalRequest : z.object({})
   const conditional = versioned && method !== 'GET' ? named.extend(ifMatch.shape) : named
   const stored = isAcceptable(route) ? conditional.extend(prefer.shape) : conditional
   const headers = isRepeatable(route) ? stored.extend(idempotencyKey.shape) : stored
@@ -202,8 +203,7 @@ function acceptsNothing(body: ZodType): boolean {
 }
 
 /** Whether a call can be answered 202: a policy can require an approval, and the call can be stored. */
-const isAcceptable = (route: Route) =>
-  route.action !== 'public' && actions[route.action].gate && isStorable(route)
+const isAcceptable = (route: Route) => takesApproval(route) && isStorable(route)
 
 const accepted = {
   description:

@@ -152,7 +152,7 @@ export function withoutWithheld(node: TraceNode, isWithheld: (attribute: string)
   return { ...node, actual: isWithheld(node.attribute) ? null : node.actual, withheld: true }
 }
 
-/** The comparisons that keep a condition from being true, with what was withheld marked. */
+/** The comparisons that keep a condition from being true; empty without a condition. */
 export function failedLeaves(trace: TraceNode | null): TraceLeaf[] {
   return trace ? keeping(trace, 'true') : []
 }
