@@ -33,7 +33,10 @@ export interface KeyRing {
 
 export interface TokenSigner {
   sign<Kind extends TokenKind>(kind: Kind, claims: ClaimsOf<Kind>): Promise<string>
-  /** Gives the claims of a token of exactly this kind; throws 401 `token_not_valid` for any other, with `reason` for an expired one. `now` is in ms. */
+  /**
+   * Gives the claims of a token of exactly this kind; throws 401 `token_not_valid` for any other, with `reason` for an
+   * expired one. `now` is in ms.
+   */
   verify<Kind extends TokenKind>(kind: Kind, token: string, now: number): Promise<ClaimsOf<Kind>>
   jwks(): JSONWebKeySet
   /** The issuer and the audience of access tokens, which applications check. */
@@ -62,7 +65,9 @@ const clockTolerance = 5 // seconds
 const maxTokenLength = 8_192
 const cacheSize = 10_000
 
-/** Whether a part of a token is as RFC 7515 §2 writes it: jose also takes padding, and other bits after the last octet. */
+/**
+ * Whether a part of a token is as RFC 7515 §2 writes it: jose also takes padding, and other bits after the last octet.
+ */
 const isBase64url = (part: string) => Buffer.from(part, 'base64url').toString('base64url') === part
 
 interface Verified<Kind extends TokenKind> {

@@ -12,8 +12,8 @@ export interface ObjectScope {
 }
 
 /**
- * Finds an object of the tenant by its id, a UUID, and a person by any name of theirs; null when there is none. It asks for all its statements before its
- * first await.
+ * Finds an object of the tenant by its id, a UUID, and a person by any name of theirs; null when there is none. It asks
+ * for all its statements before its first await.
  */
 export type FindObject = (read: Read, scope: ObjectScope, id: string) => Promise<FoundObject | null>
 

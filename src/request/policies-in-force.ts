@@ -31,8 +31,8 @@ export type LoadPolicies<P extends PoliciesInForce = PoliciesInForce> = (
 export interface PolicyCache<P extends PoliciesInForce = PoliciesInForce> {
   load: LoadPolicies<P>
   /**
-   * Asks for a tenant's policies among the statements that read the auth context, which saves a round trip: `load` then waits for
-   * the answer. False if some revision is in memory that may be the current one, or is being read.
+   * Asks for a tenant's policies among the statements that read the auth context, which saves a round trip: `load` then
+   * waits for the answer. False if some revision is in memory that may be the current one, or is being read.
    */
   ask(read: Read, scope: { tenantId: string; userId: string }): boolean
   /** Call it when policies may have changed: the next request asks for the new ones. */
@@ -46,8 +46,8 @@ export interface DecisionRecord {
   decision: Decision
   kind: DecisionKind
   /**
-   * `always`, up to the daily limit: changes, denials and required approvals. `sampled`: reads. `never`: what is permitted to
-   * ask, unless a policy in shadow mode would change that.
+   * `always`, up to the daily limit: changes, denials and required approvals. `sampled`: reads. `never`: what is
+   * permitted to ask, unless a policy in shadow mode would change that.
    */
   keep: 'always' | 'sampled' | 'never'
   /** For an application's query: action or resource type that nothing in the tenant names. */
@@ -65,9 +65,9 @@ export interface DecisionLog {
   /** Logs decisions, together. Resolves once those are stored that must be stored. Never rejects. */
   record(...records: DecisionRecord[]): Promise<void>
   /**
-   * Logs the decisions that permit a change in the transaction of the change, which fails without them. Resolves after the
-   * commit. Null where `record` has to take them afterwards: the limit of the day is reached, or policies in shadow mode apply, which
-   * are not evaluated while the change holds locks.
+   * Logs the decisions that permit a change in the transaction of the change, which fails without them. Resolves after
+   * the commit. Null where `record` has to take them afterwards: the limit of the day is reached, or policies in shadow
+   * mode apply, which are not evaluated while the change holds locks.
    */
   recordIn(tx: Tx, ...records: DecisionRecord[]): Promise<void> | null
   /** Adds the decisions of changes to the day's count, which happens within a second anyway. Never rejects. */

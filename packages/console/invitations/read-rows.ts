@@ -53,16 +53,19 @@ const columns = {
 type Column = keyof typeof columns
 const everyColumn = Object.keys(columns) as Column[]
 
-/** The columns of a table without titles. An ID without a title could be anything, and would be what questions name a person by. */
+/**
+ * The columns of a table without titles. An ID without a title could be anything, and would be what questions name a
+ * person by.
+ */
 const usual: Column[] = ['address', 'roles', 'department']
 const columnOf = (title: string) =>
   everyColumn.find((column) => columns[column].includes(title.toLowerCase()))
 const nearestTitle = (title: string) => nearestName(title, Object.values(columns).flat())
 
 /**
- * Reads a pasted table of addresses, roles, departments and IDs in applications. A first line without an address that names or misspells a column
- * holds the titles, which can have any order. Every other line that is not empty becomes a row. A row with a fault is not
- * invited, and no row is if the titles have one.
+ * Reads a pasted table of addresses, roles, departments and IDs in applications. A first line without an address that
+ * names or misspells a column holds the titles, which can have any order. Every other line that is not empty becomes a
+ * row. A row with a fault is not invited, and no row is if the titles have one.
  */
 export function readTable(text: string, known: Known): InvitedTable {
   const [first = '', ...others] = text.split(/\r?\n/).filter((line) => line.trim() !== '')

@@ -10,7 +10,10 @@ export function parsed(schema: ZodType | undefined, value: unknown): unknown {
   throw validationError(...fieldErrors(result.error, value))
 }
 
-/** The faults that a schema finds in `value`, as the errors of a 400. A missing field is `required`, and its sentence says so. */
+/**
+ * The faults that a schema finds in `value`, as the errors of a 400. A missing field is `required`, and its sentence
+ * says so.
+ */
 export const fieldErrors = (error: ZodError, value: unknown): FieldError[] =>
   error.issues.map((issue) => faultOf(issue, value))
 

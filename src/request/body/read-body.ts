@@ -97,7 +97,10 @@ const hasBody = (ctx: Context): boolean =>
 /** The value of a JSON body; `{}` for an empty one. Throws 400 `parse_error`, and 413 for too many values. */
 export const parseText = (text: string): unknown => parsedBy(parsing(text))
 
-/** The steps of parsing a body. Each takes 10 ms at most for a MiB of it, and looking for its extent has a step for each MiB. */
+/**
+ * The steps of parsing a body. Each takes 10 ms at most for a MiB of it, and looking for its extent has a step for each
+ * MiB.
+ */
 function* parsing(body: Buffer | string): Generator<void, unknown, void> {
   const text = typeof body === 'string' ? body : decoded(body)
   if (text.trim() === '') return {}
@@ -167,8 +170,8 @@ function* extentOf(text: string): Generator<void, { tooDeepAt: number | null; va
 }
 
 /**
- * Where a text of valid JSON has NUL or a lone surrogate (null: nowhere): Postgres cannot store NUL, and the policy engine
- * aborts on lone surrogates. Only escapes can name them: raw, UTF-8 has no surrogates and JSON no NUL.
+ * Where a text of valid JSON has NUL or a lone surrogate (null: nowhere): Postgres cannot store NUL, and the policy
+ * engine aborts on lone surrogates. Only escapes can name them: raw, UTF-8 has no surrogates and JSON no NUL.
  */
 function illFormedEscape(text: string): number | null {
   for (let at = text.indexOf('\\'), end = 0; at !== -1; at = text.indexOf('\\', end)) {

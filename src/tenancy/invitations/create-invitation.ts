@@ -27,9 +27,10 @@ import {
 
 /**
  * Invites an address to the caller's tenant. Only the mail holds the token. 400 for an unknown role or department or a
- * domain that the tenant does not accept, 403 for a role with permissions that the caller lacks, and for a department or an
- * `external_id` without `policy:update`, 409 `already_member`, `key_taken`, `invitation_pending` or `limit_reached`, 429 `throttled` for too many mails to the address, from all senders
- * together, or to too many people outside the tenant.
+ * domain that the tenant does not accept, 403 for a role with permissions that the caller lacks, and for a department
+ * or an `external_id` without `policy:update`, 409 `already_member`, `key_taken`, `invitation_pending` or
+ * `limit_reached`, 429 `throttled` for too many mails to the address, from all senders together, or to too many people
+ * outside the tenant.
  */
 export async function createInvitation(
   tx: Tx,

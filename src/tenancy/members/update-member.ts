@@ -72,9 +72,10 @@ const isKeptBy = async (tx: Tx, { tenantId, userId, subjectType }: Caller, { use
 /**
  * Callers cannot grant permissions that they lack, nor raise their own. Policies read roles, department, manager and
  * attributes, so callers can add roles to themselves, change their own department, manager or attributes, or become the
- * manager of another member, only with the permission `policy:update`. The same holds for the member whom they act as, for the maker of a key (`isKept`), and
- * for department and attributes of service accounts, whose keys they can hold. It also holds for every `external_id`: a
- * question of an application names a person by it, and is decided by what that member has. Giving up own roles is always allowed.
+ * manager of another member, only with the permission `policy:update`. The same holds for the member whom they act as,
+ * for the maker of a key (`isKept`), and for department and attributes of service accounts, whose keys they can hold.
+ * It also holds for every `external_id`: a question of an application names a person by it, and is decided by what that
+ * member has. Giving up own roles is always allowed.
  */
 export function assertCanGrant(
   caller: Caller,
@@ -117,7 +118,9 @@ function assertAccountCan({ external_id }: MemberChange, roles: readonly RoleRow
   assertNoOwner(roles)
 }
 
-/** Throws 400 for the role of an owner, which a service account cannot have: owners are people, who can recover access. */
+/**
+ * Throws 400 for the role of an owner, which a service account cannot have: owners are people, who can recover access.
+ */
 export function assertNoOwner(roles: readonly RoleRow[]): void {
   if (roles.some(({ is_system, name }) => is_system && name === 'owner'))
     throw invalidField(
