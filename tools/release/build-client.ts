@@ -5,13 +5,9 @@ import { promisify } from 'node:util'
 
 const exec = promisify(execFile)
 
-/** Files that an application imports by name; the package itself is `exports`. */
-const guards = ['koa', 'express', 'fastify', 'next']
-
 /**
  * Writes the package `@bailiwick/client` into `folder`, which it empties first: ES modules, declarations, manifest,
- * README and licence. Its version is that of the service, and so is its `repository`, without which a registry takes no
- * provenance.
+ * README and licence. The workspace itself is `private`, because Node runs no TypeScript from node_modules.
  */
 export async function buildClient(root: string, folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true })
@@ -34,31 +30,28 @@ export async function packClient(folder: string, into: string): Promise<string> 
   return join(into, filename)
 }
 
+/**
+ * The manifest of packages/client with the built files in place of the sources, and with the version of the service and its
+ * `repository`, without which a registry takes no provenance.
+ */
 async function manifestOf(root: string) {
-  const { version, license, repository, bugs, homepage, dependencies } = JSON.parse(
-    await readFile(join(root, 'package.json'), 'utf8'),
-  )
-  const fileOf = (name: string) => ({ types: `./${name}.d.ts`, default: `./${name}.js` })
+  const read = async (path: string) => JSON.parse(await readFile(join(root, path), 'utf8'))
+  const { version, repository, bugs, homepage } = await read('package.json')
+  const { private: _, exports: sources, ...manifest } = await read('packages/client/package.json')
+  const exports = Object.entries<string>(sources).map(([name, source]) => [name, builtOf(source)])
   return {
-    name: '@bailiwick/client',
+    ...manifest,
     version,
-    description:
-      'Client of Bailiwick: typed calls, fresh tokens, verified tokens, decisions, guards for web frameworks',
-    license,
     repository: typeof repository === 'object' ? { ...repository, directory: 'packages/client' } : repository,
     bugs,
     homepage,
-    type: 'module',
-    sideEffects: false,
-    engines: { node: '>=20.3' },
-    types: './exports.d.ts', // for registries, which show by it that there are types
-    exports: {
-      '.': fileOf('exports'),
-      ...Object.fromEntries(guards.map((name) => [`./${name}`, fileOf(name)])),
-      './package.json': './package.json',
-    },
+    types: builtOf(sources['.']).types, // for registries, which show by it that there are types
+    exports: { ...Object.fromEntries(exports), './package.json': './package.json' },
     files: ['*.js', '*.d.ts'],
-    dependencies: { jose: dependencies.jose },
-    publishConfig: { access: 'public', provenance: true },
   }
 }
+
+const builtOf = (source: string) => ({
+  types: source.replace(/ts$/, 'd.ts'),
+  default: source.replace(/ts$/, 'js'),
+})

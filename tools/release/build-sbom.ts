@@ -62,7 +62,8 @@ async function npmSbom(manifest: Manifest, lock: Lock): Promise<Bom> {
   try {
     const project = join(folder, 'bailiwick') // npm names the root after its folder
     await mkdir(project)
-    await writeFile(join(project, 'package.json'), JSON.stringify({ ...manifest, devDependencies: {} }))
+    const root = { ...manifest, devDependencies: {}, workspaces: [] }
+    await writeFile(join(project, 'package.json'), JSON.stringify(root))
     await writeFile(join(project, 'package-lock.json'), JSON.stringify(productionLock(lock)))
     const args = ['sbom', '--sbom-format=cyclonedx', '--sbom-type=application', '--package-lock-only']
     const options = { cwd: project, maxBuffer: 64 * 1024 * 1024, shell: process.platform === 'win32' }
@@ -73,8 +74,11 @@ async function npmSbom(manifest: Manifest, lock: Lock): Promise<Bom> {
   }
 }
 
+/** Without the workspaces, which have no dependencies at run time but those of the service. */
 function productionLock(lock: Lock): Lock {
-  const packages = Object.entries(lock.packages).filter(([, entry]) => !entry.dev)
+  const packages = Object.entries(lock.packages).filter(
+    ([path, entry]) => !entry.dev && !entry.link && (path === '' || path.startsWith('node_modules/')),
+  )
   return { ...lock, packages: Object.fromEntries(packages) }
 }
 

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { scriptOptions } from '../../src/cli/script-options.ts'
-import { findLockProblems, findNpmrcProblems } from './find-lock-problems.ts'
+import { findLockProblems, findNpmrcProblems, type Manifest } from './find-lock-problems.ts'
 import { readAdvisories, readOutdated } from './registry-answers.ts'
 
 // npm run dependencies:check: exits with 1 where package.json, package-lock.json or .npmrc have what they must not, or an advisory
@@ -12,7 +12,9 @@ const read = (file: string) => JSON.parse(readFileSync(file, 'utf8'))
 const [advisories, outdated] = await Promise.all([readAdvisories(), readOutdated()])
 const lock = read('package-lock.json')
 const npmrc = existsSync('.npmrc') ? readFileSync('.npmrc', 'utf8') : ''
-const problems = [...findLockProblems(read('package.json'), lock), ...findNpmrcProblems(npmrc)]
+const manifest: Manifest = read('package.json')
+const workspaces = (manifest.workspaces ?? []).map((folder) => read(`${folder}/package.json`))
+const problems = [...findLockProblems(manifest, lock, workspaces), ...findNpmrcProblems(npmrc)]
 
 print(
   `package-lock.json: ${Object.keys(lock.packages).length - 1} packages, ${problems.length} problems`,

@@ -1,5 +1,7 @@
 /** What the check reads of package.json. */
 export interface Manifest {
+  name?: string
+  workspaces?: string[]
   scripts?: Record<string, string>
   dependencies?: Record<string, string>
   devDependencies?: Record<string, string>
@@ -18,6 +20,8 @@ export interface LockEntry {
   deprecated?: string
   hasInstallScript?: boolean
   dev?: boolean
+  /** both a development dependency and an optional one */
+  devOptional?: boolean
   dependencies?: Record<string, string>
   optionalDependencies?: Record<string, string>
 }
@@ -39,18 +43,25 @@ export const packageName = (path: string, entry: LockEntry): string =>
   entry.name ?? path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
 
 /**
- * What in package.json and package-lock.json must not be there, one sentence each; empty if all is well. Reads these
- * two alone: every package comes from the registry by a SHA-512, runs no script without a decision, and has a licence
- * that we accept.
+ * What in package.json, those of its workspaces and package-lock.json must not be there, one sentence each; empty if all
+ * is well. Reads these alone: every package that is not a workspace comes from the registry by a SHA-512, runs no script
+ * without a decision, and has a licence that we accept.
  */
-export function findLockProblems(manifest: Manifest, lock: Lock): string[] {
-  const entries = Object.entries(lock.packages).filter(([path]) => path !== '')
-  const direct = { ...manifest.dependencies, ...manifest.devDependencies }
+export function findLockProblems(
+  manifest: Manifest,
+  lock: Lock,
+  workspaces: readonly Manifest[] = [],
+): string[] {
+  const entries = Object.entries(lock.packages).filter(([path, entry]) => !isOurs(path, entry))
+  const manifests = [manifest, ...workspaces]
+  const direct = Object.fromEntries(
+    manifests
+      .flatMap((one) => Object.entries({ ...one.dependencies, ...one.devDependencies }))
+      .filter(([name, range]) => !(range === '*' && isWorkspace(name))),
+  )
   const aliases = aliasesOf([direct, ...entries.flatMap(([, entry]) => dependenciesOf(entry))])
   return [
-    ...Object.keys(manifest.scripts ?? {})
-      .filter(isRunByNpm)
-      .map(lifecycleProblem),
+    ...manifests.flatMap(({ scripts = {} }) => Object.keys(scripts).filter(isRunByNpm).map(lifecycleProblem)),
     ...Object.entries(direct).flatMap(([name, range]) => rangeProblems(name, range)),
     ...entries.flatMap(([path, entry]) => [
       ...originProblems(path, entry, aliases),
@@ -59,6 +70,21 @@ export function findLockProblems(manifest: Manifest, lock: Lock): string[] {
       ...deprecationProblems(path, entry, direct),
     ]),
   ]
+
+  // Of any version, so that npm never asks the registry for a package of this name.
+  function isWorkspace(name: string): boolean {
+    return workspaces.some((one) => one.name === name)
+  }
+
+  /** The checkout and its workspaces, and the links to these. */
+  function isOurs(path: string, entry: LockEntry): boolean {
+    const { resolved = '' } = entry
+    const folders = ['', ...(manifest.workspaces ?? [])]
+    return (
+      folders.includes(path) ||
+      (entry.link === true && folders.includes(resolved) && isWorkspace(packageName(path, entry)))
+    )
+  }
 }
 
 /** The lines of a committed .npmrc that name a registry or hold its credentials, which are each machine's own. */

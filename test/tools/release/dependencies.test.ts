@@ -8,17 +8,56 @@ import {
   findLockProblems,
   findNpmrcProblems,
   type LockEntry,
+  type Manifest,
 } from '../../../tools/release/find-lock-problems.ts'
 
 const root = join(import.meta.dirname, '..', '..', '..')
 const read = (file: string) => JSON.parse(readFileSync(join(root, file), 'utf8'))
 const manifest = read('package.json')
+const workspaces: Manifest[] = manifest.workspaces.map((folder: string) => read(`${folder}/package.json`))
 const lock = read('package-lock.json')
 const jose: LockEntry = lock.packages['node_modules/jose']
 
 t.test('package.json and package-lock.json hold only what they may', async (t) => {
-  t.same(findLockProblems(manifest, lock), [])
+  t.same(findLockProblems(manifest, lock, workspaces), [])
   t.same(findNpmrcProblems(readFileSync(join(root, '.npmrc'), 'utf8')), [])
+})
+
+t.test('npm ci --omit=dev installs what the service loads, and nothing of the console', async (t) => {
+  const installed = Object.entries<LockEntry>(lock.packages).filter(
+    ([path, { dev, link }]) => path.startsWith('node_modules/') && !dev && !link,
+  )
+  t.ok(installed.length <= 380, `${installed.length} packages, those of other systems included`)
+  const console = workspaces.find(({ name }) => name === '@bailiwick/console')!
+  t.notOk(console.dependencies)
+  // React is an optional peer of the queue board, too.
+  const needed = installed.filter(([, { devOptional }]) => !devOptional)
+  const names = new Set(needed.map(([path]) => path.slice('node_modules/'.length)))
+  for (const name of Object.keys(manifest.dependencies)) t.ok(names.has(name), name)
+  t.same(
+    Object.keys(console.devDependencies!).filter((name) => names.has(name)),
+    [],
+  )
+})
+
+t.test('only the workspaces are links, and the registry is never asked for their names', async (t) => {
+  const one: Manifest = { name: '@a/one', dependencies: { '@a/two': '*' } }
+  const two: Manifest = { name: '@a/two', scripts: { prepare: 'true' }, dependencies: { jose: '*' } }
+  const packages = {
+    one: {},
+    two: {},
+    'node_modules/@a/one': { resolved: 'one', link: true },
+    'node_modules/jose': { resolved: 'two', link: true },
+  }
+  const problems = findLockProblems({ workspaces: ['one', 'two'] }, { packages }, [one, two])
+  t.match(problems, [
+    'package.json has the script "prepare"',
+    'package.json asks for jose by "*": name a version',
+    'node_modules/jose is not from the registry (resolved: two)',
+    'node_modules/jose has no single sha512',
+    'node_modules/jose has the licence ""',
+  ])
+  t.equal(problems.length, 5)
 })
 
 t.test('a script that npm would run on its own is refused', async (t) => {

@@ -31,7 +31,8 @@ t.test(
     const { packages } = JSON.parse(readFileSync(join(root, 'packages/console/bundle/index.json'), 'utf8'))
     t.ok(packages.includes('node_modules/react-dom'), 'also those in the bundle of the console')
     const entries = Object.entries(lock.packages).filter(
-      ([path, entry]) => path !== '' && (!entry.dev || packages.includes(path)),
+      ([path, entry]) =>
+        path.startsWith('node_modules/') && !entry.link && (!entry.dev || packages.includes(path)),
     )
     const expected = entries.map(([path, entry]) => {
       const name = packageName(path, entry).replace('@', '%40')
