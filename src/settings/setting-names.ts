@@ -1,38 +1,19 @@
 import { lettersBetween, misspelt, nearestName } from '../policy-engine/nearest-name.ts'
 import { settings } from './settings.ts'
 
-const ourNames = [
-  'OTP',
-  'JWT',
-  'DATABASE',
-  'EMAIL_LINK',
-  'EMAIL_VERIFICATION',
-  'RATE_LIMIT',
-  'LIMIT',
-  'MAGIC_LINK',
-  'MANAGEMENT',
-  'ACCESS_TOKEN',
-  'REFRESH_TOKEN',
-  'PASSKEYS?',
-  'PASSWORD_RESET',
-  'PASSWORD_BLOCKED',
-  'INVITATION',
-  'REGISTRATION',
-  'SMTP',
-  'SECRET_KEYS',
-  '(DECISION|EVENT|AUDIT|MAIL|DEAD_LETTER|SIGN_IN_PLACE|APPROVAL_BODY)_RETENTION',
-  'WEBHOOK',
-  'TRUSTED_PROX(Y|IES)',
-  'QUEUE_BOARD',
-  'REDIS_REQUIRE',
-  'SHUTDOWN',
-  'TLS_(CERTIFICATE|PRIVATE_KEY)',
-  'CONSOLE',
-  'POLICIES',
-]
-const ourPrefixes = new RegExp(`^(${ourNames.join('|')})(?=_|$)`)
-
 const known = Object.keys(settings)
+// Variables of other programs begin with these words, too: only the next word shows that a setting of ours is meant.
+const shared =
+  /^(ACCESS|APPROVAL|AUDIT|CORS|DATA|DEAD|DECISION|DELETED|EMAIL|EVENT|LOG|MAGIC|MAIL|NODE|OPA|PASSWORD|PUBLIC|QUEUE|RATE|REDIS|REFRESH|REQUIRE|SECRET|SIGN|TLS|TRACING)$/
+/** How our settings begin: by a word, or by two. */
+const beginnings = new Set(
+  known
+    .filter((name) => !name.startsWith('OTEL_'))
+    .map((name) => name.split('_'))
+    .map(([first = '', second, third]) =>
+      shared.test(first) ? third && `${first}_${second}` : second && first,
+    ),
+)
 // Machines set other variables that look like short names, such as HOST.
 const longNames = known.filter((name) => name.length >= 5)
 const ofOthers = new Set(['SFTP_URL'])
@@ -48,7 +29,8 @@ export function unknownSettings(env: Record<string, string | undefined>): string
   return Object.entries(env).flatMap(([variable, value]) => {
     const name = variable.replace(/_FILE$/, '')
     if (name in settings || ofOthers.has(name) || isServiceLink(name, value)) return []
-    const [prefix] = ourPrefixes.exec(name) ?? []
+    const [first, second] = name.split('_')
+    const prefix = [first, `${first}_${second}`].find((words) => beginnings.has(words))
     const meant = prefix ? nearestName(name, known) : misspeltSetting(name)
     if (prefix === undefined && meant === null) return []
     const hint = meant === null ? `Known are ${alike(prefix)}.` : `Did you mean ${meant}?`
