@@ -86,6 +86,11 @@ const derive = (values: Values, env: Record<string, string | undefined>): Config
     ...values,
     production,
     tracing,
+    DATABASE_REQUIRE_TLS: values.DATABASE_REQUIRE_TLS ?? values.REQUIRE_TLS,
+    REDIS_REQUIRE_TLS: values.REDIS_REQUIRE_TLS ?? values.REQUIRE_TLS,
+    TRACING_REQUIRE_TLS: values.TRACING_REQUIRE_TLS ?? values.REQUIRE_TLS,
+    // Unset means: unless it is on this machine, which the pool of mail connections finds out.
+    SMTP_REQUIRE_TLS: values.SMTP_REQUIRE_TLS ?? (values.REQUIRE_TLS ? undefined : false),
     rateLimits: values.RATE_LIMIT_ENABLED ?? production,
     // The first socket passed is 3. LISTEN_PID names the process it is for, because child processes inherit the
     // environment.

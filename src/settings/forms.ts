@@ -25,6 +25,7 @@ export const wholeNumber = (least: number, most: number) => (text: string) =>
     : fail(`must be a whole number from ${least} to ${most}`)
 export const seconds = wholeNumber(1, 366 * 86_400)
 export const days = wholeNumber(1, 36_500)
+export const port = wholeNumber(0, 65_535)
 export const count = wholeNumber(1, 1_000_000)
 export const text = (value: string) => value
 export const atLeast = (characters: number) => (value: string) =>
@@ -46,6 +47,9 @@ export const url =
     URL.canParse(value) && protocols.includes(new URL(value).protocol)
       ? value.replace(/\/$/, '')
       : fail(`must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`)
+export const http = url('http:', 'https:')
+/** An address to which paths are added. */
+export const base = (value: string) => (/[?#]/.test(value) ? fail('must end before the ? or #') : http(value))
 /** A host name in lower case: browsers refuse passkeys for IP addresses. */
 export const domainName = (value: string) =>
   /^(?!\d+(\.\d+)*$)([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(value)

@@ -1,7 +1,11 @@
-import { boolean, count, days, hostList, setting, wholeNumber } from './forms.ts'
+import { boolean, count, days, setting, wholeNumber } from './forms.ts'
 
-/** Settings of rate limits, quotas and retention. */
-export const limitSettings = {
+const strangers = wholeNumber(1, 10_000)
+const quota = (most: number, fallback: number, what: string) =>
+  setting(wholeNumber(0, most), fallback, `${what} that a tenant can have`)
+
+/** Settings of rate limits. */
+export const rateLimits = {
   RATE_LIMIT_ENABLED: setting(boolean, undefined, 'Rate limits; attempt counters are always on', {
     shown: 'true in production',
   }),
@@ -11,15 +15,11 @@ export const limitSettings = {
     20,
     'Failed logins a minute from one address; and apart from them, requests with unknown tokens of applications',
   ),
-  RATE_LIMIT_SIGN_INS_PER_ACCOUNT: setting(
-    count,
-    30,
-    'Sign-ins a minute of one account, by password, passkey or mailed link',
-  ),
+  RATE_LIMIT_SIGN_INS_PER_ACCOUNT: setting(count, 30, 'Sign-ins a minute of one account, in whatever way'),
   RATE_LIMIT_MAIL_PER_MINUTE: setting(
     count,
     3,
-    'Mails a minute to one address, for each purpose (reset, code, verification, …)',
+    'Mails a minute to one address for one purpose, such as codes',
   ),
   RATE_LIMIT_MAIL_PER_HOUR: setting(
     count,
@@ -37,16 +37,12 @@ export const limitSettings = {
     'Invitations and additions to a tenant an hour that are mailed to one address, by all tenants together',
   ),
   RATE_LIMIT_STRANGERS_PER_PERSON: setting(
-    wholeNumber(1, 10_000),
+    strangers,
     50,
     'Different addresses a day to which one user causes mail: invitations, added members, and own new addresses',
   ),
-  RATE_LIMIT_STRANGERS_PER_TENANT: setting(wholeNumber(1, 10_000), 500, 'The same for one tenant'),
-  RATE_LIMIT_STRANGERS_PER_ADDRESS: setting(
-    wholeNumber(1, 10_000),
-    500,
-    'The same for one address of callers',
-  ),
+  RATE_LIMIT_STRANGERS_PER_TENANT: setting(strangers, 500, 'The same for one tenant'),
+  RATE_LIMIT_STRANGERS_PER_ADDRESS: setting(strangers, 500, 'The same for one address of callers'),
   RATE_LIMIT_APPROVAL_MAILS_PER_HOUR: setting(
     count,
     10,
@@ -54,26 +50,22 @@ export const limitSettings = {
   ),
   RATE_LIMIT_REGISTER_PER_HOUR: setting(count, 10, 'Registrations an hour from one address'),
   RATE_LIMIT_REFRESH_PER_SESSION: setting(count, 60, 'Refreshes a minute of one session'),
-  RATE_LIMIT_PASSKEY_PER_ADDRESS: setting(
-    count,
-    120,
-    'Passkey sign-ins that one address can begin a minute; each needs a challenge in the database',
-  ),
+  RATE_LIMIT_PASSKEY_PER_ADDRESS: setting(count, 120, 'Sign-ins by passkey a minute begun from one address'),
   RATE_LIMIT_KEY_REVOKE_PER_ADDRESS: setting(
     count,
     60,
-    'Reports of leaked API keys that one address can send a minute',
+    'Reports of leaked API keys a minute from one address',
   ),
   RATE_LIMIT_PER_USER: setting(count, 600, 'Calls a minute of one user or service account'),
   RATE_LIMIT_PER_TENANT: setting(count, 6_000, 'Calls a minute of one tenant'),
-  LIMIT_CUSTOM_ROLES: setting(wholeNumber(0, 10_000), 100, 'Custom roles that a tenant can have'),
-  LIMIT_PENDING_INVITATIONS: setting(
-    wholeNumber(0, 1_000_000),
-    1_000,
-    'Pending invitations that a tenant can have',
-  ),
-  LIMIT_SERVICE_ACCOUNTS: setting(wholeNumber(0, 1_000), 100, 'Service accounts that a tenant can have'),
-  LIMIT_DEPARTMENTS: setting(wholeNumber(0, 100_000), 1_000, 'Departments that a tenant can have'),
+}
+
+/** Settings of quotas. */
+export const quotas = {
+  LIMIT_CUSTOM_ROLES: quota(10_000, 100, 'Custom roles'),
+  LIMIT_PENDING_INVITATIONS: quota(1_000_000, 1_000, 'Pending invitations'),
+  LIMIT_SERVICE_ACCOUNTS: quota(1_000, 100, 'Service accounts'),
+  LIMIT_DEPARTMENTS: quota(100_000, 1_000, 'Departments'),
   LIMIT_POLICY_MODULES: setting(
     wholeNumber(0, 100),
     20,
@@ -89,12 +81,8 @@ export const limitSettings = {
     500,
     'Milliseconds of each second that a process spends on decisions for one tenant, one person of it three quarters at most, and for one person over all their tenants; beyond that, 503 `too_costly`',
   ),
-  LIMIT_RESOURCES: setting(
-    wholeNumber(0, 10_000_000),
-    100_000,
-    'Resources of applications that a tenant can register',
-  ),
-  LIMIT_WEBHOOKS: setting(wholeNumber(0, 1_000), 20, 'Webhooks that a tenant can have'),
+  LIMIT_RESOURCES: quota(10_000_000, 100_000, 'Resources of applications'),
+  LIMIT_WEBHOOKS: quota(1_000, 20, 'Webhooks'),
   LIMIT_TENANTS_PER_PERSON: setting(
     wholeNumber(0, 1_000_000),
     20,
@@ -119,19 +107,12 @@ export const limitSettings = {
   LIMIT_DECISION_FACTS_BYTES: setting(
     wholeNumber(256, 16_384),
     2_048,
-    'Bytes of facts that are kept for a decision that an application asked for',
+    'Bytes of facts kept for a logged question',
   ),
-  WEBHOOK_ALLOW_PRIVATE: setting(
-    boolean,
-    false,
-    'Webhooks can use http and addresses inside your network: for trials, and when every tenant is your own',
-  ),
-  WEBHOOK_ALLOWED_HOSTS: setting(
-    hostList,
-    [],
-    'The only hosts that webhooks can lead to, comma-separated: `example.com`, or `*.example.com` for its subdomains',
-    { shown: 'any' },
-  ),
+}
+
+/** Settings of retention. */
+export const retention = {
   WEBHOOK_DELIVERY_RETENTION_DAYS: setting(days, 30, 'How long finished deliveries can be read and replayed'),
   DECISION_RETENTION_DAYS: setting(days, 90, 'How long decisions can be read, explained and tried again'),
   EVENT_RETENTION_DAYS: setting(days, 90, 'How long events are kept in the feed'),
@@ -142,16 +123,12 @@ export const limitSettings = {
     'How long the body of a call that needed an approval, or what policies read of a question that did, is kept after its approval request ended',
   ),
   APPROVAL_RETENTION_DAYS: setting(days, 400, 'How long an approval request is kept after it ended'),
-  DELETED_POLICY_RETENTION_DAYS: setting(
-    days,
-    90,
-    'How long the versions of a policy are kept after it was deleted, to explain past decisions',
-  ),
+  DELETED_POLICY_RETENTION_DAYS: setting(days, 90, 'How long a deleted policy is kept, to explain decisions'),
   DEAD_LETTER_RETENTION_DAYS: setting(days, 90, 'How long messages that were given up are kept'),
   MAIL_RETENTION_DAYS: setting(days, 30, 'How long the record of a sent or failed mail is kept'),
   SIGN_IN_PLACE_RETENTION_DAYS: setting(
     days,
     180,
-    'How long a known sign-in address and device is kept after its last use',
+    'How long a known place of sign-ins is kept after its last use',
   ),
 }

@@ -143,16 +143,37 @@ t.test('a command in production needs the addresses of its own roles and no othe
   t.notMatch(ofWorker, /DATABASE_(API|SYSTEM)_URL/)
 })
 
-t.test('settings prints a table, or with --json a list of name, default and meaning', async (t) => {
+t.test('settings prints tables, the first of what an operator sets, or with --json a list', async (t) => {
   const { code, out } = await call(['settings'])
   t.equal(code, 0)
   t.match(out, '| `PORT` | 3000 | ')
   const { settings } = (await call(['settings', '--json'])).json()
+  const groups = settings.map(({ group }: { group: string }) => group)
+  t.equal(groups.lastIndexOf('What an operator sets'), 19, 'twenty settings')
   t.match(
     settings.find(({ name }: { name: string }) => name === 'PORT'),
-    { default: '3000', about: String },
+    { group: 'What an operator sets', default: '3000', about: String },
   )
 })
+
+t.test(
+  'REQUIRE_TLS speaks for Postgres, Redis and the collector, and the setting of each overrides it',
+  async (t) => {
+    const remote = {
+      NODE_ENV: 'production',
+      DATABASE_SYSTEM_URL: 'postgres://db.example.com/x',
+      REDIS_URL: 'redis://redis.example.com',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.example.com:4318',
+    }
+    const withoutTls = async (env: object) =>
+      [...(await call(['tenants:list'], { env: { ...remote, ...env } })).said.matchAll(/- (\w+) has no TLS/g)]
+        .map(([, name]) => name)
+        .join(' ')
+    t.equal(await withoutTls({}), 'DATABASE_SYSTEM_URL REDIS_URL OTEL_EXPORTER_OTLP_ENDPOINT')
+    t.equal(await withoutTls({ REQUIRE_TLS: 'false' }), '')
+    t.equal(await withoutTls({ REQUIRE_TLS: 'false', REDIS_REQUIRE_TLS: 'true' }), 'REDIS_URL')
+  },
+)
 
 t.test('commands for development refuse to run in production', async (t) => {
   const secret = Buffer.alloc(32, 7).toString('base64url')

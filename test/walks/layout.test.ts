@@ -104,8 +104,8 @@ t.test('what files load leads down the floors', async (t) => {
     'src/request/change/run-bulk.ts imports src/messages/audit/log-quota.ts', // a change counts what it logs
     'src/request/change/run-change.ts imports src/messages/audit/log-quota.ts',
     'src/settings/config.ts imports src/http/new-server.ts', // to check a certificate at the start
+    'src/settings/connections.ts imports src/observe/tracing/begin-tracing.ts', // the names of samplers
     'src/settings/setting-names.ts imports src/policy-engine/nearest-name.ts', // what a misspelt setting means
-    'src/settings/tracing.ts imports src/observe/tracing/begin-tracing.ts', // the names of samplers
   ])
 })
 

@@ -1,27 +1,40 @@
 import type { Setting } from '../../settings/forms.ts'
-import { settings as table } from '../../settings/settings.ts'
+import { settingGroups } from '../../settings/settings.ts'
 import { defineCommand } from '../command.ts'
 
 export const settings = defineCommand({
   name: 'settings',
-  about: 'Print the table of all settings: name, default, meaning',
+  about: 'Print all settings in groups: name, default, meaning',
   options: {},
   example: '',
   run: async () => ({ data: { settings: settingRows() }, text: settingsTable() }),
 })
 
-/** Every setting: name, default and meaning. */
-const settingRows = (): { name: string; default: string; about: string }[] =>
-  (Object.entries(table) as [string, Setting<unknown>][]).map(([name, { fallback, about, shown }]) => ({
-    name,
-    default: shown ?? printed(fallback),
-    about,
-  }))
+/** Every setting: name, group, default and meaning. */
+const settingRows = () =>
+  Object.entries(settingGroups as Record<string, Record<string, Setting<unknown>>>).flatMap(
+    ([group, members]) =>
+      Object.entries(members).map(([name, { fallback, about, shown }]) => ({
+        name,
+        group,
+        default: shown ?? printed(fallback),
+        about,
+      })),
+  )
 
-/** The settings as a Markdown table, for docs/reference/settings.md. */
+/** The settings as a Markdown table for each group, for docs/reference/settings.md. */
 export function settingsTable(): string {
-  const rows = settingRows().map((row) => `| \`${row.name}\` | ${row.default} | ${row.about} |`)
-  return ['| Setting | Default | Meaning |', '|---|---|---|', ...rows].join('\n')
+  const tables = Map.groupBy(settingRows(), ({ group }) => group)
+  return [...tables]
+    .map(([group, rows]) =>
+      [
+        `## ${group}\n`,
+        '| Setting | Default | Meaning |',
+        '|---|---|---|',
+        ...rows.map((row) => `| \`${row.name}\` | ${row.default} | ${row.about} |`),
+      ].join('\n'),
+    )
+    .join('\n\n')
 }
 
 const printed = (value: unknown) => (value === undefined ? 'unset' : `\`${value}\``)

@@ -1,6 +1,6 @@
 /**
- * The links in mails, by name. `page` is the path of the service's own page, whose text is in pages/link-pages.ts;
- * `setting` is the setting that replaces this page by another address. The name is the purpose in link_tokens
+ * The links in mails, by name. `page` is the path below EMAIL_LINK_BASE, and of the service's own page, whose text is in
+ * pages/link-pages.ts; `setting` is the setting that replaces it by another address. The name is the purpose in link_tokens
  * (one-time-link.ts), with two exceptions: invitations store their tokens themselves, and `email_rejection` carries the
  * token of `email_verification`, which either link uses up.
  */
@@ -18,7 +18,7 @@ export const mailedLinks = {
 export type MailedLink = keyof typeof mailedLinks
 /** Links whose token is in link_tokens. */
 export type LinkPurpose = Exclude<MailedLink, 'invitation' | 'email_rejection'>
-type LinkSetting = { [N in MailedLink]: (typeof mailedLinks)[N]['setting'] }[MailedLink]
+type LinkSetting = 'EMAIL_LINK_BASE' | { [N in MailedLink]: (typeof mailedLinks)[N]['setting'] }[MailedLink]
 
 /** What a link is made from: the settings, and the base of the service's own pages without a trailing slash. */
 export interface LinkDeps {
@@ -26,7 +26,7 @@ export interface LinkDeps {
   publicUrl: () => string
 }
 
-/** The address for a mail, with its token. `parameters` are further query parameters for the service's own page. */
+/** The address for a mail, with its token. `parameters` are further query parameters of `page`. */
 export function linkUrl(
   { config, publicUrl }: LinkDeps,
   name: MailedLink,
@@ -36,6 +36,10 @@ export function linkUrl(
   const { page, setting } = mailedLinks[name]
   return (
     config[setting]?.replace('{token}', token) ??
-    `${publicUrl()}${page}?${new URLSearchParams({ token, ...parameters })}`
+    `${config.EMAIL_LINK_BASE ?? publicUrl()}${page}?${new URLSearchParams({ token, ...parameters })}`
   )
 }
+
+/** Whether the link leads to a page of the service. */
+export const leadsHere = (config: LinkDeps['config'], name: MailedLink): boolean =>
+  (config.EMAIL_LINK_BASE ?? config[mailedLinks[name].setting]) === undefined

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import type { Middleware } from 'koa'
 import { notFound } from '../../errors.ts'
+import { leadsHere } from '../../messages/links/mailed-links.ts'
 import type { Config } from '../../settings/config.ts'
 import { asset } from '../asset.ts'
 
@@ -23,12 +24,9 @@ const policy =
  * their content. `publicUrl` gives the prefix of the addresses; the settings say whether links to sign in are mailed. A
  * request that is not a GET goes on.
  */
-export function consolePages(
-  publicUrl: () => string,
-  { MAGIC_LINK_ENABLED, EMAIL_LINK_MAGIC }: Pick<Config, 'MAGIC_LINK_ENABLED' | 'EMAIL_LINK_MAGIC'>,
-): Middleware {
+export function consolePages(publicUrl: () => string, config: Config): Middleware {
   // A link to a page of an application signs in there, not here.
-  const magicLink = MAGIC_LINK_ENABLED && EMAIL_LINK_MAGIC === undefined
+  const magicLink = config.MAGIC_LINK_ENABLED && leadsHere(config, 'magic_link')
   const files = new Map(
     (existsSync(folder) ? readdirSync(folder) : []).map((name) => [
       `/console/assets/${name}`,
