@@ -12,12 +12,18 @@ import { type FileResult, totalsOf } from './test-report.ts'
 const root = join(import.meta.dirname, '..', '..')
 const timesFile = join(root, '.cache', 'test-times.json')
 const slowestShown = 20
-/** Folders that `npm test` leaves out and `npm run test:all` does not. */
-const nightly = ['test/chaos/', 'test/distributed/', 'test/outages/', 'test/scale/', 'test/upgrade/']
+/** What `npm test` leaves out and `npm run test:all` does not. */
+const nightly = [
+  'test/chaos/',
+  'test/distributed/',
+  'test/upgrade/',
+  'test/database/plans.test.ts',
+  'test/database/pooler.test.ts',
+]
 /** What `npm run test:distributed` runs on a Citus cluster. Left out is what reads plans, which Citus writes as text. */
 const onCitus = [
   'test/distributed',
-  'test/attacks/sign-in.test.ts',
+  'test/adversary/sign-in.test.ts',
   'test/identity',
   'test/database/rows.test.ts',
   'test/tenancy/departments',

@@ -16,7 +16,10 @@ const run = promisify(execFile)
 const root = join(import.meta.dirname, '..', '..')
 const files = [
   'test/adversary/adversary.test.ts',
-  'test/attacks',
+  'test/adversary/sign-in.test.ts',
+  'test/adversary/tenants.test.ts',
+  'test/adversary/tokens-and-addresses.test.ts',
+  'test/adversary/values.test.ts',
   'test/database/rows.test.ts',
   'test/identity/auth',
   'test/identity/sessions',
