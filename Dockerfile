@@ -8,6 +8,15 @@ ARG GO_IMAGE=golang:1.26
 FROM ${GO_IMAGE} AS opa
 RUN CGO_ENABLED=0 GOBIN=/usr/local/bin go install github.com/open-policy-agent/opa@v1.22.0
 
+# The pages of the console, with the packages of its workspace alone.
+FROM ${NODE_IMAGE} AS console
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+COPY packages packages
+RUN npm ci --workspace=@bailiwick/console --ignore-scripts --no-update-notifier
+COPY tools/console tools/console
+RUN ["node", "--input-type=module", "-e", "await (await import('/app/tools/console/bundle.ts')).buildConsole()"]
+
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc LICENSE ./
@@ -16,7 +25,7 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-update-notifier && n
 COPY src src
 COPY workers workers
 COPY policies policies
-COPY packages/console/bundle packages/console/bundle
+COPY --from=console /app/packages/console/bundle packages/console/bundle
 # The committed bundle must be that of these sources, and answer every golden case; nothing is compiled here.
 RUN ["node", "--input-type=module", "-e", "\
   const { ensureBundle } = await import('/app/src/policy-engine/opa/policies.ts'); \

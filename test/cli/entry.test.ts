@@ -57,7 +57,7 @@ t.test('if something is missing, the entry names one command that helps, and exi
   const unknown = await enter(folder, ['fly'])
   t.match(unknown, {
     code: 1,
-    err: /"fly" is not one of start, api, worker, cli, tour, bench, chaos, policies, console, test, adversary, dependencies:check, sbom, client, release\. Run: npm start\n$/,
+    err: /"fly" is not one of start, api, worker, cli, tour, bench, chaos, policies, build, console, test, adversary, dependencies:check, sbom, client, release\. Run: npm start\n$/,
   })
   t.match(await enter(folder, []), { code: 1, err: /Run: npm start\n$/ })
   t.match(await enter(folder, ['tour']), { code: 1, err: /not installed\. Run: npm ci\n$/ })

@@ -21,6 +21,7 @@ const wrong: [args: string[], why: string][] = [
   [['tour', '--ulr=x'], 'Unknown option --ulr. Did you mean --url?'],
   [['policies', '--wach'], 'Unknown option --wach. Did you mean --watch?'],
   [['policies', 'nwe', 'rule'], 'Give --watch, or new and one name.'],
+  [['build', '--wach'], 'Unknown option --wach.'],
   [['console', '--chek'], 'Unknown option --chek. Did you mean --check?'],
   [['bench', '--onyl', 'start'], 'Unknown option --onyl. Did you mean --only?'],
   [['bench', '--only', 'request'], 'Did you mean requests?'],

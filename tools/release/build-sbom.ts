@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { opaVersion } from '../../src/policy-engine/opa/opa.ts'
+import { buildConsole } from '../console/bundle.ts'
 import type { Lock, Manifest } from './find-lock-problems.ts'
 
 /** What we add to or read of the CycloneDX 1.5 that npm writes. */
@@ -30,7 +31,7 @@ export interface Component {
 const exec = promisify(execFile)
 
 /**
- * The production dependencies of package-lock.json, and what is committed in built form, as CycloneDX 1.5. The same
+ * The production dependencies of package-lock.json, and what is there in built form, as CycloneDX 1.5. The same
  * files, the same `at` and the same npm give the same bytes.
  */
 export async function buildSbom(root: string, at?: Date): Promise<Bom> {
@@ -114,6 +115,7 @@ async function builtComponents(root: string, lock: Lock): Promise<Component[]> {
 
 /** The packages whose code is in the bundle of the console. */
 async function bundledPackages(root: string, lock: Lock): Promise<Component[]> {
+  await buildConsole()
   const { packages } = await readJson(root, 'packages/console/bundle/index.json')
   return (packages as string[]).map((path) => {
     const { version = '', integrity = '', license } = lock.packages[path] ?? {}

@@ -1,11 +1,12 @@
 import { execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join, relative } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
+import { buildConsole } from '../console/bundle.ts'
 import { buildClient, packClient } from './build-client.ts'
 import { buildImage } from './build-image.ts'
 import { buildSbom } from './build-sbom.ts'
@@ -88,7 +89,7 @@ async function writeFiles(
   await mkdir(out, { recursive: true })
   const name = `bailiwick-${version}`
   const [archive, sbom, text] = [`${name}.tar.gz`, `${name}.cdx.json`, `${name}.notes.md`]
-  await exec('git', ['archive', `--prefix=${name}/`, `--output=${join(out, archive)}`, commit], { cwd: root })
+  await writeArchive(root, name, commit, join(out, archive))
   await writeFile(join(out, sbom), `${JSON.stringify(await buildSbom(root, at), null, 2)}\n`)
   await writeFile(join(out, text), `# Bailiwick ${version}\n\nCommit ${commit}\n\n${notes}\n`)
   const files = [archive, await writeClient(root, out), sbom, text]
@@ -97,6 +98,15 @@ async function writeFiles(
   const sums = await Promise.all(files.map(async (file) => `${await sha256(join(out, file))}  ${file}\n`))
   await writeFile(join(out, 'SHA256SUMS'), sums.join(''))
   return [...files, 'SHA256SUMS']
+}
+
+/** What git has of a commit, and the pages of the console, which it ignores: what is unpacked runs without building. */
+async function writeArchive(root: string, name: string, commit: string, file: string): Promise<void> {
+  await buildConsole()
+  const bundle = 'packages/console/bundle'
+  const built = (await readdir(join(root, bundle))).sort().map((one) => `--add-file=${bundle}/${one}`)
+  const inBundle = [`--prefix=${name}/${bundle}/`, ...built]
+  await exec('git', ['archive', ...inBundle, `--prefix=${name}/`, `--output=${file}`, commit], { cwd: root })
 }
 
 async function writeClient(root: string, folder: string): Promise<string> {

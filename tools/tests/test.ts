@@ -2,6 +2,7 @@ import { glob, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import { defaulted, flag, wholeNumber } from '../../src/cli/options.ts'
 import { scriptArguments } from '../../src/cli/script-options.ts'
+import { buildConsole } from '../console/bundle.ts'
 import { findCitus, startCitusCluster } from './citus-cluster.ts'
 import { startTestCluster, type TestCluster } from './test-cluster.ts'
 import { type Lanes, runInLanes, type TestFile } from './test-lanes.ts'
@@ -78,6 +79,7 @@ async function test(): Promise<number> {
   }
   const named = values.distributed && words.length === 0 ? onCitus : words
   const files = await chooseFiles(named, values.all, times)
+  await buildConsole() // for the tests that open its pages
   const servers = citus ? await startCitus(citus) : [process.env.TEST_DATABASE_URL || (await startCluster())]
   const [url, ...workers] = servers
   if (interrupted) return 130

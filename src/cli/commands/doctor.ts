@@ -12,6 +12,7 @@ import { openPool } from '../../database/executor/pool.ts'
 import { inspectIsolation } from '../../database/isolation/isolation.ts'
 import { missingMigrations, type RoleUrls } from '../../database/migrate/migrate.ts'
 import { assertKeysOpen } from '../../database/reseal.ts'
+import { isConsoleBuilt } from '../../pages/console-session/pages.ts'
 import { type Config, roleUrls } from '../../settings/config.ts'
 import { openEngine } from '../../start/open-engine.ts'
 import { chooseTenants, findDrifts, repairOf } from '../check-counts.ts'
@@ -27,7 +28,7 @@ const roles = ['api', 'system', 'worker'] as const
 export const doctor = defineCommand({
   name: 'doctor',
   about:
-    'Check settings, keys, database, isolation of tenants, counters of rows, memberships, migrations, queues, Redis, mail server, clock and policies',
+    'Check settings, keys, database, isolation of tenants, counters of rows, memberships, migrations, queues, Redis, mail server, clock, policies and the pages of the console',
   options: {},
   example: '',
   failure: 'there is a fault: each line with a cross says what to do',
@@ -46,6 +47,7 @@ export const doctor = defineCommand({
 export async function examine(config: Config): Promise<{ ok: boolean; findings: Finding[] }> {
   const findings = [
     await checkPolicies(config),
+    await checkConsole(config),
     ...(await checkDatabase(config)),
     ...(await checkServices(config)),
   ]
@@ -56,6 +58,13 @@ const checkPolicies = (config: Config) =>
   check('policies', 'npm run policies', async () => {
     const { revision } = await openEngine(config)
     return `The policy bundle ${revision.slice(0, 12)} passes every golden case`
+  })
+
+const checkConsole = ({ CONSOLE_ENABLED }: Config) =>
+  check('console', 'npm run build', async () => {
+    if (!CONSOLE_ENABLED) return 'The console is off (CONSOLE_ENABLED)'
+    if (!isConsoleBuilt()) throw new Error('The pages of the console are not built')
+    return 'The pages of the console are built'
   })
 
 async function checkDatabase(config: Config): Promise<Finding[]> {

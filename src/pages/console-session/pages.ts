@@ -7,12 +7,30 @@ import { asset } from '../asset.ts'
 
 const folder = new URL('../../../packages/console/bundle/', import.meta.url)
 
-/** What the page loads, by name of the file: written by `npm run console`. */
+/** What the page loads, by name of the file. */
 interface Index {
   script: string
   style: string
   parts: string[]
 }
+
+/** Whether `npm run build` wrote the pages. */
+export const isConsoleBuilt = (): boolean => existsSync(new URL('index.json', folder))
+
+interface Bundle {
+  index: Index
+  files: ReadonlyMap<string, Middleware>
+}
+
+const readBundle = (): Bundle => ({
+  index: JSON.parse(readFileSync(new URL('index.json', folder), 'utf8')),
+  files: new Map(
+    readdirSync(folder).map((name) => [
+      `/console/assets/${name}`,
+      asset(name, readFileSync(new URL(name, folder)), { immutable: true }).serve,
+    ]),
+  ),
+})
 
 // No file of another origin, no inline code, no HTML from text: no text that a person entered can run.
 const policy =
@@ -21,23 +39,25 @@ const policy =
 
 /**
  * The pages of the console: one document for every address, and the files that it loads, whose names contain a hash of
- * their content. `publicUrl` gives the prefix of the addresses; the settings say whether links to sign in are mailed. A
- * request that is not a GET goes on.
+ * their content; 503 while they are not built. `publicUrl` gives the prefix of the addresses; the settings say whether links
+ * to sign in are mailed. A request that is not a GET goes on.
  */
 export function consolePages(publicUrl: () => string, config: Config): Middleware {
   // A link to a page of an application signs in there, not here.
   const magicLink = config.MAGIC_LINK_ENABLED && leadsHere(config, 'magic_link')
-  const files = new Map(
-    (existsSync(folder) ? readdirSync(folder) : []).map((name) => [
-      `/console/assets/${name}`,
-      asset(name, readFileSync(new URL(name, folder)), { immutable: true }).serve,
-    ]),
-  )
-  const index = JSON.parse(readFileSync(new URL('index.json', folder), 'utf8')) as Index
+  let bundle = isConsoleBuilt() ? readBundle() : undefined
   return (ctx, next) => {
     if (!/^\/console(\/|$)/.test(ctx.path) || !['GET', 'HEAD'].includes(ctx.method)) return next()
+    if (!bundle && isConsoleBuilt()) bundle = readBundle()
+    if (!bundle) {
+      ctx.status = 503
+      ctx.type = 'text'
+      ctx.set('Cache-Control', 'no-store')
+      ctx.body = 'The console is not built. Run in the folder of the service: npm run build\n'
+      return
+    }
     if (ctx.path.startsWith('/console/assets/')) {
-      const serve = files.get(ctx.path)
+      const serve = bundle.files.get(ctx.path)
       if (!serve) throw notFound()
       return serve(ctx, next)
     }
@@ -48,7 +68,7 @@ export function consolePages(publicUrl: () => string, config: Config): Middlewar
       'Cache-Control': 'no-store',
     })
     ctx.type = 'html'
-    ctx.body = html(prefix, magicLink, index)
+    ctx.body = html(prefix, magicLink, bundle.index)
   }
 }
 

@@ -15,6 +15,7 @@ import { version } from '../../settings/version.ts'
 import { openEngine } from '../open-engine.ts'
 import { serveApi } from '../serve.ts'
 import { onStopSignal, reportAndExit } from '../stop-signal.ts'
+import { buildConsole } from './build-console.ts'
 import { type Development, openDevelopment } from './development.ts'
 import { acquireInstanceLock } from './instance-lock.ts'
 import { type DemoAccount, seedDemo } from './seed.ts'
@@ -32,6 +33,7 @@ async function main() {
     for (const cleanUp of cleanups.reverse()) await cleanUp()
   }
   try {
+    const building = settings.CONSOLE_ENABLED ? buildConsole() : []
     await ensureBundle({ production: false, print: () => undefined })
     const development = await openDevelopment(settings)
     cleanups.push(() => development.stop())
@@ -69,10 +71,11 @@ async function main() {
     cleanups.push(async () => endWatch())
     const demo = given['no-demo'] ? null : await seedDemo(serving.deps)
     const url = serving.deps.publicUrl()
+    const notes = [...development.notes, ...(await building)]
     await lock.announce(url)
     onStopSignal(stop, config.shutdownDelayMs)
     if (given.json) console.log(JSON.stringify({ url, pid: process.pid, data_dir: config.DATA_DIR }))
-    else printBanner(development, url, demo, performance.now())
+    else printBanner({ ...development, notes }, url, demo, performance.now())
   } catch (error) {
     await stop()
     throw error

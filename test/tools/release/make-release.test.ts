@@ -146,6 +146,8 @@ t.test('a release is made of files that one commit always gives, and of a tag', 
   t.ok(
     sources.includes('bailiwick-9.1.0/src/start/entry.cjs') && sources.includes('bailiwick-9.1.0/Dockerfile'),
   )
+  const index = 'bailiwick-9.1.0/packages/console/bundle/index.json'
+  t.ok(sources.includes(index), 'with the pages of the console, which git does not have')
   t.same(
     sources.filter((path) => /node_modules|\.git\/|\/dist\//.test(path)),
     [],
