@@ -1,4 +1,3 @@
-import type { Queue } from 'bullmq'
 import { didYouMean, Misuse, sentence } from '../src/cli/options.ts'
 import { measureCircuits } from '../src/events/webhooks/store.ts'
 import { withTimeLimit } from '../src/limits/time-limit.ts'
@@ -56,7 +55,7 @@ const drainLimit = 20_000
 export async function startActors(
   deps: WorkerDeps,
   names: string[] = [],
-): Promise<{ stop(): Promise<void>; areRunning(): boolean; listQueues(): Promise<Queue[]> }> {
+): Promise<{ stop(): Promise<void>; areRunning(): boolean }> {
   assertAreActors(names)
   const chosen = chooseActors(deps, names)
   const outage = outageLog(deps.log, deps.config.REDIS_URL ? 'Redis' : 'Postgres')
@@ -85,7 +84,6 @@ export async function startActors(
   return {
     stop,
     areRunning: () => running.every((part) => part.isRunning?.() ?? true),
-    listQueues: () => backend.open(Object.keys(queues)),
   }
 }
 

@@ -2,13 +2,12 @@ import { Misuse } from '../src/cli/options.ts'
 import { refuseUsage, scriptArguments } from '../src/cli/script-options.ts'
 import { assertAnswers, assertDatabaseIsSound, UnsoundDatabase } from '../src/database/isolation/soundness.ts'
 import { WrongSecretKeys } from '../src/database/reseal.ts'
-import { unavailable } from '../src/errors.ts'
 import { PortTaken } from '../src/http/listen.ts'
 import { describeError, originOf } from '../src/observe/describe-error.ts'
 import { createLogger } from '../src/observe/log.ts'
 import { beginTracing } from '../src/observe/tracing/begin-tracing.ts'
 import { createWorkerReadiness, readySample } from '../src/pages/health.ts'
-import { openManagementPort } from '../src/pages/management/management-port.ts'
+import { openManagementPort } from '../src/pages/management-port.ts'
 import { lowerThreadPriority } from '../src/policy-engine/sandbox/thread-priority.ts'
 import { ConfigError, readConfig, roleUrls } from '../src/settings/config.ts'
 import { version } from '../src/settings/version.ts'
@@ -17,8 +16,6 @@ import { assertAreActors, startActors } from './actors.ts'
 import { openWorkerDeps, UnboundRole, WorkerSettingsMissing } from './deps.ts'
 
 const hardLimit = 25_000
-
-type Running = Awaited<ReturnType<typeof startActors>>
 
 /** Starts the actors named on the command line, or all, and runs until SIGTERM or SIGINT. */
 async function main(): Promise<void> {
@@ -33,12 +30,9 @@ async function main(): Promise<void> {
   const passedOver = await assertDatabaseIsSound(roleUrls(config, ['worker']), config)
   if (passedOver) log.warn(passedOver)
   let atWork = () => false
-  let listQueues: Running['listQueues'] = async () => {
-    throw unavailable('starting', 'The actors are starting. Try again in a moment.', 1)
-  }
   const readiness = createWorkerReadiness(deps.db, deps.clock, () => atWork())
   deps.metrics.source('readiness', readySample(readiness))
-  const management = await openManagementPort(config, { ...deps, readiness, listQueues: () => listQueues() })
+  const management = await openManagementPort(config, { ...deps, readiness })
   releaseStartMemory()
   const running = await startActors(deps, names).catch(async (error) => {
     await management.close()
@@ -46,7 +40,6 @@ async function main(): Promise<void> {
     throw error
   })
   atWork = running.areRunning
-  listQueues = running.listQueues
   let stopping = false
   const stop = async (signal: string) => {
     if (stopping) return

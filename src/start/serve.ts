@@ -1,6 +1,5 @@
 import type { Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Queue } from 'bullmq'
 import type { Logger } from 'pino'
 import type { Deps } from '../deps.ts'
 import { answerBrokenRequests } from '../http/broken-requests.ts'
@@ -9,7 +8,7 @@ import { isTaken, listenOn, listenOnInherited, portTaken, urlOf } from '../http/
 import { newServer } from '../http/new-server.ts'
 import { warnOfUnusedDevices } from '../identity/otp/warn-unused-devices.ts'
 import { createReadiness, readySample } from '../pages/health.ts'
-import { openManagementPort } from '../pages/management/management-port.ts'
+import { openManagementPort } from '../pages/management-port.ts'
 import type { Config } from '../settings/config.ts'
 import { browserUrl } from '../settings/loopback.ts'
 import { buildApp } from './app.ts'
@@ -29,7 +28,6 @@ export interface Serving {
 }
 
 interface Surroundings {
-  listQueues?: () => Promise<Queue[]>
   afterListening?: (server: Server) => void
 }
 
@@ -38,13 +36,11 @@ interface Surroundings {
 const limits = { maxHeaderSize: 65_536, requireHostHeader: false }
 const defaultPort = 3000
 
-/**
- * Opens everything, then listens, then calls `afterListening`. Pass `listQueues` when the process also runs the actors.
- */
+/** Opens everything, then listens, then calls `afterListening`. */
 export async function serveApi(
   config: Config,
   log: Logger,
-  { listQueues, afterListening, ...parts }: Parts & Surroundings = {},
+  { afterListening, ...parts }: Parts & Surroundings = {},
 ): Promise<Serving> {
   let url = ''
   const publicUrl = () => config.PUBLIC_URL ?? (url && browserUrl(url))
@@ -62,11 +58,7 @@ export async function serveApi(
     url = await listen(server, config)
     afterListening?.(server)
     deps.metrics.source('readiness', readySample(readiness))
-    const management = await openManagementPort(config, {
-      ...deps,
-      readiness,
-      ...(listQueues && { listQueues }),
-    }).catch(async (error) => {
+    const management = await openManagementPort(config, { ...deps, readiness }).catch(async (error) => {
       await leaving.close()
       throw error
     })

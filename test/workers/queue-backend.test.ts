@@ -169,8 +169,11 @@ for (const { kind, skip } of backends)
       const runs: unknown[] = []
       const name = 'otp-expiry'
       for (let n = 0; n < 3; n++) await backend.schedule(name, 200)
-      const [opened] = await backend.open([name])
-      t.equal(await opened!.getJobSchedulersCount(), 1)
+      const jobs = (await backend.measure([name])).filter(({ gauge }) => gauge === 'queueJobs')
+      t.equal(
+        jobs.reduce((sum, { value }) => sum + value, 0),
+        1,
+      )
       const consumer = await consume(async ({ payload }) => void runs.push(payload), {}, name)
       await until(() => runs.length >= 3)
       await consumer.close()

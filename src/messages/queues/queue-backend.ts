@@ -38,8 +38,6 @@ export interface QueueBackend {
   promote(queue: string): Promise<number>
   /** Measures these queues one after the other, which keeps connections free. */
   measure(queues: readonly string[]): Promise<Sample[]>
-  /** The BullMQ queues, to inspect. Rejects when the server is unavailable. */
-  open(queues: readonly string[]): Promise<Queue[]>
   close(): Promise<void>
 }
 
@@ -121,11 +119,6 @@ export function openQueueBackend({ databaseUrl, redisUrl, onError, onReady }: Ba
       const samples: Sample[] = []
       for (const name of names) samples.push(...(await measureQueue(name, await queueNamed(name))))
       return samples
-    },
-    async open(names) {
-      const opened: Queue[] = []
-      for (const name of names) opened.push(await queueNamed(name))
-      return opened
     },
     async close() {
       const open = await Promise.allSettled(queues.values())

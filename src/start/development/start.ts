@@ -54,7 +54,7 @@ async function main() {
     const actors = await startActors(workerDeps)
     cleanups.push(() => actors.stop())
     const engine = swappableEngine(await openEngine(config))
-    const serving = await serveApi(config, log, { metrics, engine, listQueues: actors.listQueues })
+    const serving = await serveApi(config, log, { metrics, engine })
     cleanups.push(() => serving.stop())
     served = serving.deps
     // `npm run policies -- --watch` in another terminal builds the bundles that this takes.

@@ -58,8 +58,11 @@ for (const { kind, skip } of usualBackends)
           )
           await relay.stop()
         }
-        const waiting = async () =>
-          (await (await backend.open(['event-fanout']))[0]!.getJobCounts('waiting')).waiting ?? 0
+        const waiting = async () => {
+          const samples = await backend.measure(['event-fanout'])
+          return samples.find(({ gauge, labels }) => gauge === 'queueJobs' && labels.state === 'waiting')!
+            .value
+        }
         await enqueue()
         t.equal(await waiting(), 3, 'a relay takes 100 messages at a time')
         const [odd] = await stage.rows('select id, sequence from events order by id offset 42 limit 1')

@@ -1,19 +1,17 @@
 import { randomUUID } from 'node:crypto'
-import type { RequestListener, ServerResponse } from 'node:http'
-import type { Queue } from 'bullmq'
+import type { ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
-import { ApiError, notFound } from '../../errors.ts'
-import { connectionCutter } from '../../http/graceful-close.ts'
-import { isTaken, listenOn, portTaken, urlOf } from '../../http/listen.ts'
-import { type Certificate, newServer } from '../../http/new-server.ts'
-import { problemBody } from '../../http/problem.ts'
-import { type Metrics, textFormat } from '../../observe/metrics/metrics.ts'
-import type { Readiness } from '../health.ts'
+import { ApiError, notFound } from '../errors.ts'
+import { connectionCutter } from '../http/graceful-close.ts'
+import { isTaken, listenOn, portTaken, urlOf } from '../http/listen.ts'
+import { type Certificate, newServer } from '../http/new-server.ts'
+import { problemBody } from '../http/problem.ts'
+import { type Metrics, textFormat } from '../observe/metrics/metrics.ts'
+import type { Readiness } from './health.ts'
 
 interface Settings extends Certificate {
   HOST: string
   MANAGEMENT_PORT: number | undefined
-  QUEUE_BOARD_PASSWORD: string | undefined
   production: boolean
 }
 
@@ -21,45 +19,34 @@ interface Sources {
   metrics: Metrics
   readiness: Readiness
   log: Logger
-  clock: () => number
-  /** Given if this process can read the queues. */
-  listQueues?: () => Promise<Queue[]>
 }
 
-/**
- * The port for operators: metrics and health without a token, and the queue board with a login. It must not be reachable
- * from outside.
- */
+/** The port for operators: metrics and health without a token. It must not be reachable from outside. */
 export interface ManagementPort {
   /** Undefined if the port is off. */
   url: string | undefined
   close(): Promise<void>
 }
 
-const boardPath = '/queues'
 const none: ManagementPort = { url: undefined, close: async () => undefined }
 
 /**
- * Serves `/metrics`, `/healthz` and `/readyz` on MANAGEMENT_PORT of HOST, and `/queues/` if QUEUE_BOARD_PASSWORD is set
- * and there are queues. Without MANAGEMENT_PORT it serves nothing. Rejects if the port is taken.
+ * Serves `/metrics`, `/healthz` and `/readyz` on MANAGEMENT_PORT of HOST. Without MANAGEMENT_PORT it serves nothing.
+ * Rejects if the port is taken.
  */
 export async function openManagementPort(settings: Settings, sources: Sources): Promise<ManagementPort> {
   const { HOST, MANAGEMENT_PORT: port, production } = settings
   const { metrics, readiness, log } = sources
   if (port === undefined) {
-    if (settings.QUEUE_BOARD_PASSWORD && sources.listQueues)
-      log.warn('QUEUE_BOARD_PASSWORD is set, but MANAGEMENT_PORT is not: there is no queue board')
     if (production) log.info('MANAGEMENT_PORT is not set: this process serves no metrics')
     return none
   }
   const answers = answersOf(metrics, readiness)
-  const board = await boardOf(settings, sources)
   const server = newServer(
     settings,
     { maxHeaderSize: 16_384, requestTimeout: 10_000 },
     (request, response) => {
       const path = (request.url ?? '').split('?')[0]?.replace(/(?<=.)\/$/, '') ?? ''
-      if (board && `${path}/`.startsWith(`${boardPath}/`)) return board(request, response)
       const answer = answers.get(path)
       const sent = answer ? (isRead(request.method) ? answer() : refuse(notAllowed())) : refuse(notFound())
       sent.catch(refuse).then((answer) => send(response, answer))
@@ -70,7 +57,7 @@ export async function openManagementPort(settings: Settings, sources: Sources): 
     throw isTaken(error) ? portTaken('MANAGEMENT_PORT', HOST, port) : error
   })
   const url = urlOf(server, HOST)
-  log.info({ url }, `Metrics and health on ${url}${board ? `, the queue board on ${url}${boardPath}/` : ''}`)
+  log.info({ url }, `Metrics and health on ${url}`)
   return {
     url,
     close: () =>
@@ -79,16 +66,6 @@ export async function openManagementPort(settings: Settings, sources: Sources): 
         cutOff()
       }),
   }
-}
-
-/** Loads the queue board only if it is on. */
-async function boardOf(
-  { QUEUE_BOARD_PASSWORD: password }: Settings,
-  { listQueues, clock, log }: Sources,
-): Promise<RequestListener | undefined> {
-  if (!password || !listQueues) return undefined
-  const { queueBoard } = await import('./queue-board.ts')
-  return queueBoard({ path: boardPath, password, listQueues, clock, log })
 }
 
 interface Answer {
