@@ -1,16 +1,5 @@
 import { samplerNames } from '../observe/tracing/begin-tracing.ts'
-import {
-  atLeast,
-  boolean,
-  databaseUrl,
-  fraction,
-  hostList,
-  http,
-  oneOf,
-  setting,
-  text,
-  wholeNumber,
-} from './forms.ts'
+import { boolean, databaseUrl, fraction, hostList, http, oneOf, setting, text, wholeNumber } from './forms.ts'
 
 const requireTls = (about: string) => setting(boolean, undefined, about, { shown: '`REQUIRE_TLS`' })
 
@@ -18,12 +7,6 @@ const requireTls = (about: string) => setting(boolean, undefined, about, { shown
 export const connectionSettings = {
   DATA_DIR: setting(text, '.data', 'Where development keeps the embedded Postgres and its secrets'),
   CONSOLE_ENABLED: setting(boolean, true, 'The web console at `/console/` on or off'),
-  QUEUE_BOARD_PASSWORD: setting(
-    atLeast(16),
-    undefined,
-    'Password of the user `operator` for `/queues/` on `MANAGEMENT_PORT` of workers, 16 characters or more; when unset, there is no such page',
-    { secret: true },
-  ),
   SHUTDOWN_DELAY_SECONDS: setting(
     wholeNumber(0, 300),
     undefined,

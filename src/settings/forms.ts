@@ -28,8 +28,6 @@ export const days = wholeNumber(1, 36_500)
 export const port = wholeNumber(0, 65_535)
 export const count = wholeNumber(1, 1_000_000)
 export const text = (value: string) => value
-export const atLeast = (characters: number) => (value: string) =>
-  [...value].length >= characters ? value : fail(`must have ${characters} characters or more`)
 export const fraction = (value: string) =>
   /^(0?\.\d+|[01](\.0*)?)$/.test(value) ? Number(value) : fail('must be a number from 0 to 1')
 export const list = (value: string) =>

@@ -4,7 +4,7 @@ import { settings } from './settings.ts'
 const known = Object.keys(settings)
 // Variables of other programs begin with these words, too: only the next word shows that a setting of ours is meant.
 const shared =
-  /^(ACCESS|APPROVAL|AUDIT|CORS|DATA|DEAD|DECISION|DELETED|EMAIL|EVENT|LOG|MAGIC|MAIL|NODE|OPA|PASSWORD|PUBLIC|QUEUE|RATE|REDIS|REFRESH|REQUIRE|SECRET|SIGN|TLS|TRACING)$/
+  /^(ACCESS|APPROVAL|AUDIT|CORS|DATA|DEAD|DECISION|DELETED|EMAIL|EVENT|LOG|MAGIC|MAIL|NODE|OPA|PASSWORD|PUBLIC|RATE|REDIS|REFRESH|REQUIRE|SECRET|SIGN|TLS|TRACING)$/
 /** How our settings begin: by a word, or by two. */
 const beginnings = new Set(
   known

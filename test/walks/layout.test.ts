@@ -173,10 +173,6 @@ t.test('only routes, app, the pages, request and http import Koa', async (t) => 
   )
 })
 
-t.test('the queue board is loaded only by import(), when it is on', async (t) => {
-  t.same(thatSay(/\bfrom '(@bull-board\/[^']+|[^']*\/queue-board\.ts)'/, /^$/), [])
-})
-
 t.test('only stores, the database and messages contain SQL', async (t) => {
   const speaks = /\bsql\.(type|unsafe|fragment)\b/
   const may =
