@@ -1,8 +1,7 @@
 import { setImmediate as turnOfLoop } from 'node:timers/promises'
 import { type ApiError, unavailable } from '../errors.ts'
-import { actions, isServiceAction } from '../policy-engine/catalogue/actions.ts'
 import type { Lane } from '../policy-engine/evaluate/engine.ts'
-import { type AnyQuery, askerOf } from '../policy-engine/evaluate/query.ts'
+import { type AnyQuery, askerOf, isOwnerRecovery } from '../policy-engine/evaluate/query.ts'
 import { createLoopTurns } from './loop-turns.ts'
 import { timeUsed } from './time-used.ts'
 import { decisionShare } from './work-budget.ts'
@@ -29,7 +28,8 @@ export function budgetEngine<Engine extends Lane>(
   const within = <T>(query: AnyQuery, ask: () => T): T => {
     const begun = now()
     const by = { userId: askerOf(query).id, tenantId: query.subject.tenantId }
-    if (used.msUntilLeft(by) > 0 && !isOwnerRecovery(query)) throw tooCostly(1)
+    if (used.msUntilLeft(by) > 0 && !isOwnerRecovery(query.action, query.subject.membership))
+      throw tooCostly(1)
     try {
       return ask()
     } finally {
@@ -43,11 +43,6 @@ export function budgetEngine<Engine extends Lane>(
     plan: (query) => within(query, () => engine.plan(query)),
   }
 }
-
-const isOwnerRecovery = ({ action, subject }: AnyQuery): boolean =>
-  isServiceAction(action) &&
-  actions[action].shield === 'owner' &&
-  (subject.membership?.systemRoles.includes('owner') ?? false)
 
 /** Limits the decisions of one request that makes many. */
 export interface DecisionPace {

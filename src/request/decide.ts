@@ -1,15 +1,16 @@
 import type { Tx } from '../database/executor/transaction.ts'
 import { traceDecision } from '../http/trace-requests.ts'
-import { type ActionName, actions } from '../policy-engine/catalogue/actions.ts'
+import type { ActionName } from '../policy-engine/catalogue/actions.ts'
 import { emptySlice } from '../policy-engine/compile/slice.ts'
 import type { Decision } from '../policy-engine/evaluate/decision.ts'
-import type {
-  Asker,
-  DecisionQuery,
-  GrantedApproval,
-  Resource,
-  SessionFacts,
-  Subject,
+import {
+  type Asker,
+  type DecisionQuery,
+  type GrantedApproval,
+  isOwnerRecovery,
+  type Resource,
+  type SessionFacts,
+  type Subject,
 } from '../policy-engine/evaluate/query.ts'
 import { refusal } from './answer/refusal.ts'
 import type { Caller } from './caller.ts'
@@ -87,8 +88,7 @@ function decideOrRecover({ access }: EngineDeps, query: DecisionQuery): Decision
   try {
     return access.decide(query)
   } catch (error) {
-    const isOwner = subject.membership?.systemRoles.includes('owner') ?? false
-    if (!isOwner || actions[action].shield !== 'owner') throw error
+    if (!isOwnerRecovery(action, subject.membership)) throw error
     return access.decide({ ...query, slice: emptySlice(subject.tenantId, slice.revision) })
   }
 }

@@ -1,9 +1,8 @@
 import type { Tx } from '../database/executor/transaction.ts'
 import type { ApiError } from '../errors.ts'
 import { traceDecision } from '../http/trace-requests.ts'
-import { actions } from '../policy-engine/catalogue/actions.ts'
 import type { Decision } from '../policy-engine/evaluate/decision.ts'
-import type { Resource } from '../policy-engine/evaluate/query.ts'
+import { isOwnerRecovery, type Resource } from '../policy-engine/evaluate/query.ts'
 import { type StepUp, stepUpDue, stepUpRequired } from './answer/obligations.ts'
 import { deniedBecause, refusal } from './answer/refusal.ts'
 import {
@@ -95,7 +94,7 @@ export async function permitChange(
   if (decision.effect === 'allow') return withApproval(permit(request, decision), named)
   if (!attempt || (await attempt()) === overtaken) return null
 
-  const ownerRecovery = isOwnerRecovery(request)
+  const ownerRecovery = isOwnerRecovery(request.route.action, request.caller.auth.membership)
   const opened = await deps.approvals.request(tx, call, { resource, decision, ownerRecovery })
   if (opened) return waiting(opened, call, approvalRequired(decision, call, opened.open))
   if (!ownerRecovery) return denyBecause(request, 'no_eligible_approver', decision)
@@ -122,10 +121,6 @@ const isAbout = (presented: NonNullable<Presented>, { type, id }: Resource) =>
 
 const withApproval = (permitted: Permit, named: Gateable['named']): Permit =>
   permitted.effect === 'allow' ? { effect: 'allow', approvalId: named?.id ?? null } : permitted
-
-/** True when the caller is an owner and the action is one with which owners repair policies. */
-const isOwnerRecovery = ({ route, caller }: RequestContext) =>
-  actions[route.action].shield === 'owner' && (caller.auth.membership?.systemRoles.includes('owner') ?? false)
 
 /** Denies a call that does not meet a condition of its permission; it is logged as a denial. `hint` says what to do. */
 export function denyBecause(

@@ -1,6 +1,8 @@
 import {
   type ActionName,
   type ApplicationAction,
+  actions,
+  isServiceAction,
   type SystemRole,
   type TokenKind,
   wildcardOf,
@@ -167,6 +169,13 @@ export function askerOf({ askedBy, subject }: AnyQuery): Asker {
   if (actor) return { type: 'user', id: actor.id }
   return { type: subject.type === 'service_account' ? 'service_account' : 'user', id: subject.id }
 }
+
+/**
+ * Whether an owner asks for an action with which owners repair policies. Policies that are too costly, cannot be
+ * evaluated, or need an approval that only the owner could give must not prevent that.
+ */
+export const isOwnerRecovery = (action: string, membership: Membership | null) =>
+  isServiceAction(action) && actions[action].shield === 'owner' && !!membership?.systemRoles.includes('owner')
 
 /**
  * The query as the policies read it, in snake_case. It has only the members that rules read, because each costs
