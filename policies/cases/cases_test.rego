@@ -26,6 +26,13 @@ test_grants[name] if {
 	_answers(case)
 }
 
+# A row says what is given, and the effect and the code of the answer.
+test_combining[given] if {
+	some given, row in cases.combining
+	[effect, code] := split(row, " ")
+	_answers({"given": given, "effect": effect, "codes": [code]})
+}
+
 test_policies[name] if {
 	some name, case in cases.policies
 	_answers(case)
@@ -50,11 +57,21 @@ test_every_action_has_a_row if {
 }
 
 _answers(case) if {
-	answer := _decided(_with(case.set))
+	answer := _decided(_with(_changes(case)))
 	answer.effect == case.effect
 	[reason.code | some reason in answer.reasons] == case.codes
 	object.subset(answer, object.get(case, "answer", {}))
 }
+
+_changes(case) := object.union_n(array.concat(
+	[_part(word) | some word in split(object.get(case, "given", ""), " ")],
+	[object.get(case, "set", {})],
+))
+
+# Each word of `given` is an action or a part.
+_part(word) := {"action": word} if {
+	contains(word, ":")
+} else := object.get(cases.parts, word, {})
 
 _wrong_marks(action, row) := {[role, kind] |
 	some index, role in cases.roles.columns

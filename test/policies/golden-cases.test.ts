@@ -6,9 +6,10 @@ import {
   isPermission,
   permissionsOf,
 } from '../../src/policy-engine/catalogue/actions.ts'
+import { assertGolden } from '../../src/policy-engine/evaluate/assert-golden.ts'
 import { bundleName, policiesFolder, readBundle } from '../../src/policy-engine/evaluate/bundle.ts'
 import { openAccessEngine } from '../../src/policy-engine/evaluate/engine.ts'
-import { assertGolden, goldenCases } from '../../src/policy-engine/evaluate/golden-cases.ts'
+import { goldenCases } from '../../src/policy-engine/evaluate/golden-cases.ts'
 import { compileModule } from '../../src/policy-engine/evaluate/module.ts'
 import { roleTable } from '../../src/policy-engine/opa/role-table.ts'
 
@@ -26,6 +27,15 @@ t.test('the error for a wrong answer names the golden case', async (t) => {
       /golden case "profile:read owner route"\n {2}expected \{"effect":"allow".*\n {2}actual {3}\{"effect":"deny","codes":\["x"\]/,
   })
   await t.rejects(assertGolden(policiesFolder, { evaluate: () => undefined }), { message: /wrong answer/ })
+})
+
+t.test('a role, an allow, a gate and a deny are combined in every way', async (t) => {
+  const { combining } = JSON.parse(readFileSync(`${policiesFolder}cases/combining.json`, 'utf8'))
+  const parts = ['admin', 'allow', 'gate', 'deny']
+  for (let row = 0; row < 2 ** parts.length; row++) {
+    const given = ['department:create', ...parts.filter((_, part) => row & (1 << part))].join(' ')
+    t.ok(combining[given], given)
+  }
 })
 
 t.test('the printed role table agrees with the engine', async (t) => {

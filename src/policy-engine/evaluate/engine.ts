@@ -5,6 +5,7 @@ import type { SlicePolicy } from '../compile/compiled-policy.ts'
 import { type NoPlan, type Plan, planWith } from '../plan/plan.ts'
 import { createModulePool, type ModulePool, type PoolOptions } from '../sandbox/module-pool.ts'
 import { type ModuleFindings, runModules } from '../sandbox/run-modules.ts'
+import { assertGolden } from './assert-golden.ts'
 import {
   type Bundle,
   bundleName,
@@ -22,7 +23,6 @@ import {
   explained,
   explainInput,
 } from './explain.ts'
-import { assertGolden } from './golden-cases.ts'
 import { evaluationRunner, type RunEvaluation } from './instances.ts'
 import { compileModule, inputText, type PolicyInstance } from './module.ts'
 import { type AnyQuery, type ApplicationQuery, policyInput } from './query.ts'

@@ -1,12 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { isDeepStrictEqual } from 'node:util'
-import { inputText, type PolicyInstance } from './module.ts'
-import { isReasonCode } from './reasons.ts'
 
 /** One golden case: an input and a slice as the policies read them, and the required answer. */
-interface GoldenCase {
+export interface GoldenCase {
   name: string
   input: unknown
   slice: { readonly text: string }
@@ -18,8 +14,14 @@ interface GoldenCase {
   answer?: object
 }
 
+type Changes = Record<string, unknown>
+type Parts = Record<string, Changes>
+
 interface Written {
-  set: Record<string, unknown>
+  /** An action and parts, such as `policy:list owner deny`. */
+  given?: string
+  /** By path, after the parts. */
+  set?: Changes
   effect: string
   codes: string[]
   answer?: object
@@ -45,11 +47,13 @@ const owners = { route: null, own: 'user-1', foreign: 'user-2' } as const
 /** All cases of a policies folder; `opa test` expands the same files in `cases/cases_test.rego`. */
 export function goldenCases(folder: string): GoldenCase[] {
   const read = (name: string) => JSON.parse(readFileSync(join(folder, 'cases', `${name}.json`), 'utf8'))
-  const whole = { ...read('base').base, slice: read('slice') }
+  const { base, parts } = read('base')
+  const whole = { ...base, slice: read('slice') }
   const { operators, outcomes } = read('operators')
   return [
     ...roleCases(whole, read('roles').roles),
-    ...writtenCases(whole, {
+    ...combiningCases(whole, parts, read('combining').combining),
+    ...writtenCases(whole, parts, {
       ...read('invariants').invariants,
       ...read('grants').grants,
       ...read('policies').policies,
@@ -57,70 +61,6 @@ export function goldenCases(folder: string): GoldenCase[] {
     ...operatorCases(whole, operators, outcomes),
     ...incompleteCases(whole, read('incomplete').incomplete),
   ]
-}
-
-/** About 5 ms. */
-const casesInTurn = 32
-
-/**
- * Evaluates every golden case, and rejects at the first wrong answer. Between turns of the event loop the process does
- * what else it has to do. With rules of the installation, `canTakeAway`, an answer can also be their denial, have more
- * obligations, or be provisional.
- */
-export async function assertGolden(
-  folder: string,
-  instance: Pick<PolicyInstance, 'evaluate'>,
-  canTakeAway = false,
-): Promise<void> {
-  for (const [index, golden] of goldenCases(folder).entries()) {
-    if (index % casesInTurn === 0) await nextTurn()
-    const answer = instance.evaluate('authz/decision', inputText(golden.input), golden.slice) as
-      | Answer
-      | undefined
-    if (answer && (agrees(answer, golden, canTakeAway) || (canTakeAway && isDeniedByRule(answer)))) {
-      assertReasonsKnown(answer)
-      continue
-    }
-    const { effect, codes, first, answer: more } = golden
-    const expected = JSON.stringify({ effect, codes: codes ?? [first, '…'], ...more })
-    const actual = JSON.stringify(
-      answer && { ...answer, codes: answer.reasons.map(({ code }) => code), reasons: undefined },
-    )
-    throw new Error(
-      `The policies give a wrong answer to the golden case "${golden.name}"\n  expected ${expected}\n  actual   ${actual}`,
-    )
-  }
-}
-
-interface Answer {
-  effect: string
-  obligations?: unknown
-  provisional?: unknown
-  reasons: { code: string }[]
-}
-
-// Sentences are code. A bundle built from newer code can give reasons that this process has no sentence for.
-function assertReasonsKnown({ reasons }: Answer): void {
-  const unknown = reasons.find(({ code }) => !isReasonCode(code))
-  if (unknown)
-    throw new Error(`This process does not know the reason "${unknown.code}" of the policies: start it again`)
-}
-
-function isDeniedByRule({ effect, reasons }: Answer): boolean {
-  return effect === 'deny' && reasons.length > 0 && reasons.every(({ code }) => code === 'platform_rule')
-}
-
-function agrees(
-  answer: Answer,
-  { codes, effect, first, answer: more = {} }: GoldenCase,
-  canTakeAway: boolean,
-): boolean {
-  const given = answer.reasons.map(({ code }) => code)
-  if (codes && !isDeepStrictEqual(given, codes)) return false
-  const { obligations, provisional } = answer
-  const expected = { ...answer, ...more, ...(canTakeAway && { obligations, provisional }) }
-  if (!isDeepStrictEqual(expected, answer)) return false
-  return answer.effect === effect && given[0] === first
 }
 
 function roleCases(whole: object, { columns, marks, rows }: RoleTable): GoldenCase[] {
@@ -143,8 +83,25 @@ const roleChanges = (action: string, role: string, kind: keyof typeof owners) =>
   'resource/owner_id': owners[kind],
 })
 
-const writtenCases = (whole: object, cases: Record<string, Written>) =>
-  Object.entries(cases).map(([name, written]) => golden(whole, name, written))
+/** A row says what is given, and the effect and the code of the answer. */
+const combiningCases = (whole: object, parts: Parts, rows: Record<string, string>) =>
+  Object.entries(rows).map(([given, answer]) => {
+    const [effect = '', ...codes] = answer.split(' ')
+    return golden(whole, given, { set: changesOf(parts, { given }), effect, codes })
+  })
+
+const writtenCases = (whole: object, parts: Parts, cases: Record<string, Written>) =>
+  Object.entries(cases).map(([name, written]) =>
+    golden(whole, name, { ...written, set: changesOf(parts, written) }),
+  )
+
+function changesOf(parts: Parts, { given, set }: Pick<Written, 'given' | 'set'>): Changes {
+  const changes = (given?.split(' ') ?? []).map((word) =>
+    word.includes(':') ? { action: word } : parts[word],
+  )
+  if (changes.includes(undefined)) throw new Error(`"${given}" has a word that is no action and no part`)
+  return Object.assign({}, ...changes, set)
+}
 
 // Each operator in a policy of each effect, with a value that matches, one that does not, one of a wrong type and none.
 function operatorCases(whole: object, operators: Operators, outcomes: Outcomes): GoldenCase[] {
@@ -202,7 +159,7 @@ function incompleteCases(whole: object, paths: string[]): GoldenCase[] {
   })
 }
 
-function golden(whole: object, name: string, { set, effect, codes, answer }: Written): GoldenCase {
+function golden(whole: object, name: string, { set = {}, effect, codes, answer }: Written): GoldenCase {
   const { slice, ...input } = changed(whole, set) as { slice?: object }
   return { name, input, slice: sliceOf(slice), effect, codes, first: codes[0] ?? 'no code', answer }
 }
@@ -219,7 +176,7 @@ function sliceOf(slice: object | undefined): { readonly text: string } {
 
 // Paths are separated by slashes, as in JSON Patch; undefined removes the member. Members not on a path are shared
 // with the base.
-function changed(whole: object, changes: Record<string, unknown>): object {
+function changed(whole: object, changes: Changes): object {
   return Object.entries(changes).reduce((at, [path, value]) => put(at, path.split('/'), value), whole)
 }
 
