@@ -53,7 +53,7 @@ async function decideAll(deps: Deps, caller: Caller, subject: KnownSubject) {
     const side = ofService ? sides.service : sides.application
     const ask: Ask = async (bound, signIn = bound === 'worst' ? 'worst' : 'best') => {
       await pace.next()
-      return decided(deps, queryOf(deps, caller, subject, { action, side, bound, signIn }))
+      return decideInTime(deps, extremeQuery(deps, caller, subject, { action, side, bound, signIn }))
     }
     const signIns = ofService && hasRules && subject.type === 'user' ? ofSession : []
     permissions.push({ permission: name, ...shown(action, await outcomeOf(ask, side, signIns)) })
@@ -138,7 +138,7 @@ function sideOf({ active }: SlicedPolicies, subject: KnownSubject, isOfApplicati
 }
 
 /** The question about an object that is the subject's own at its best, and of another member at its worst. */
-function queryOf(
+function extremeQuery(
   { clock }: Pick<Deps, 'clock'>,
   caller: Caller,
   { type: kind, ...known }: KnownSubject,
@@ -172,7 +172,8 @@ const signedIn = (signIn: SignIn, now: number) => ({
   authTime: signIn === 'best' || signIn === 'subject.acr' ? now : 0,
 })
 
-function decided({ access }: Pick<Deps, 'access'>, query: AnyQuery): Decision {
+/** Throws 503 where a module was late. */
+function decideInTime({ access }: Pick<Deps, 'access'>, query: AnyQuery): Decision {
   const decision = access.decide(query)
   if ((decision.late ?? []).length > 0) throw moduleLate()
   return decision

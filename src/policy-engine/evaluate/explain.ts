@@ -192,13 +192,13 @@ function nodeSentences(node: TraceNode): string[] {
 
 /** What was compared, the outcome, and the value. */
 export function leafSentence(leaf: Comparison): string {
-  const { attribute, operator, value, value_from, actual, outcome, withheld } = leaf
+  const { attribute, operator, value, value_from, actual, outcome } = leaf
   const operand = value_from ?? (value === undefined ? '' : JSON.stringify(value))
   const comparison = [attribute, operator.replaceAll('_', ' '), operand].filter(Boolean).join(' ')
-  return `"${comparison}" ${outcomeWords[outcome]}: ${withheld ? 'the value is withheld' : valueWords(actual)}`
+  return `"${comparison}" ${outcomeWords[outcome]}: ${valueWords(actual)}`
 }
 
-type Comparison = Pick<TraceLeaf, 'attribute' | 'outcome' | 'withheld'> & {
+type Comparison = Pick<TraceLeaf, 'attribute' | 'outcome'> & {
   operator: string
   value?: unknown
   value_from?: string | undefined
