@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ApiError, type FieldError } from '../../errors.ts'
-import { bodyValidator } from '../../request/body/validate-body.ts'
+import { validatorOf } from '../../request/body/validate-body.ts'
 import { faultOf, type ResourceBody, resourceBody, resourceSchema } from './resource-schemas.ts'
 import type { ResourceName } from './store.ts'
 
@@ -64,16 +64,8 @@ export type BulkItem = { type: string | null; id: string | null } & (
 )
 
 type Body = { resources: unknown[] }
-const route = {
-  path: '/api/v1/resources',
-  action: 'registered_resource:update',
-  anonymous: false,
-  answer: resourceSchema,
-} as const
-const validated = {
-  put: bodyValidator({ ...route, body: itemToPut }),
-  delete: bodyValidator({ ...route, body: itemToDelete }),
-}
+const names = { answer: resourceSchema, isStrict: true }
+const validated = { put: validatorOf(itemToPut, names), delete: validatorOf(itemToDelete, names) }
 
 /** Reads the items in their order. Of two with one name the second is `duplicate`. */
 export async function itemsOf(
@@ -108,7 +100,7 @@ function itemOf(kind: keyof typeof validated, sent: unknown): BulkItem {
       faults: [{ field: '', code: 'invalid_type', detail: 'Give each resource as an object.' }],
     }
   try {
-    const value = validated[kind](sent, () => '') as { type: string; id: string } & ResourceBody
+    const value = validated[kind](sent) as { type: string; id: string } & ResourceBody
     const body = {
       attributes: value.attributes ?? {},
       owner_id: value.owner_id ?? null,

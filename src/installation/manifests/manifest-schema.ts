@@ -8,7 +8,6 @@ import {
   isReservedKey,
   reservedKeySentence,
 } from '../../policy-engine/catalogue/attribute-keys.ts'
-import { written } from '../../request/body/known-members.ts'
 import { applicationName } from '../../request/body/schemas.ts'
 import { newRole } from '../../tenancy/roles/role-schemas.ts'
 
@@ -44,51 +43,48 @@ const entries = <Entry extends z.ZodType>(name: z.ZodString, entry: Entry, what:
  * `receivers`: where its webhooks can lead.
  */
 export const manifestSchema = (receivers: ReceiverRules) =>
-  written(
-    z.object({
-      $schema: z.string().optional(),
-      application: applicationName,
-      name: z
-        .string('Give the name of the application as text.')
-        .trim()
-        .min(1, 'Give the application a name.')
-        .max(120, 'A name has 120 characters at most.'),
-      description: z.string().max(2000, 'A description has 2000 characters at most.').default(''),
-      resource_types: entries(
-        word,
-        z.object({
-          description: sentence,
-          actions: entries(word, sentence, 'actions', maxActions),
-        }),
-        'resource_types',
-        100,
-      ),
-      attributes: entries(attribute, newDefinition.omit({ key: true, category: true }), 'attributes', 200),
-      roles: entries(key, newRole, 'roles', 100),
-      policies: entries(
-        key,
-        z.object({
-          ...draftPolicy.shape,
-          // Without a default: a manifest that does not say its kind is the same as before modules.
-          kind: draftPolicy.shape.kind.unwrap().optional(),
-          optional: z.boolean('Give optional as true or false.').default(false),
-        }),
-        'policies',
-        100,
-      ),
-      webhooks: entries(
-        key,
-        z.object({
-          url: webhookUrl(receivers),
-          description: webhookDescription.default(''),
-          event_types: eventTypes.prefault([]),
-        }),
-        'webhooks',
-        10,
-      ),
-    }),
-    { refuses: 'validation_error' },
-  )
+  z.object({
+    $schema: z.string().optional(),
+    application: applicationName,
+    name: z
+      .string('Give the name of the application as text.')
+      .trim()
+      .min(1, 'Give the application a name.')
+      .max(120, 'A name has 120 characters at most.'),
+    description: z.string().max(2000, 'A description has 2000 characters at most.').default(''),
+    resource_types: entries(
+      word,
+      z.object({
+        description: sentence,
+        actions: entries(word, sentence, 'actions', maxActions),
+      }),
+      'resource_types',
+      100,
+    ),
+    attributes: entries(attribute, newDefinition.omit({ key: true, category: true }), 'attributes', 200),
+    roles: entries(key, newRole, 'roles', 100),
+    policies: entries(
+      key,
+      z.object({
+        ...draftPolicy.shape,
+        // Without a default: a manifest that does not say its kind is the same as before modules.
+        kind: draftPolicy.shape.kind.unwrap().optional(),
+        optional: z.boolean('Give optional as true or false.').default(false),
+      }),
+      'policies',
+      100,
+    ),
+    webhooks: entries(
+      key,
+      z.object({
+        url: webhookUrl(receivers),
+        description: webhookDescription.default(''),
+        event_types: eventTypes.prefault([]),
+      }),
+      'webhooks',
+      10,
+    ),
+  })
 
 /** A checked manifest, with defaults. Times are ms since 1970. */
 export type Manifest = z.output<ReturnType<typeof manifestSchema>>

@@ -51,7 +51,7 @@ export function readManifest(text: string, receivers: ReceiverRules): Manifest {
   if (unstorable.test(JSON.stringify(value)))
     throw refuse('parse_error', 'Text must not contain NUL or lone surrogates.')
   const schema = manifestSchema(receivers)
-  const unknown = unknownMembers(knownIn(schema), null, value)
+  const unknown = unknownMembers(knownIn(schema), null, value, 'validation_error')
   const { success, data, error } = schema.safeParse(value)
   if (success && unknown.length === 0) return data
   const faults = (error?.issues ?? []).map((issue) => faultOf(issue, value))

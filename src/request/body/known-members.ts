@@ -2,8 +2,8 @@ import type { ZodType } from 'zod'
 
 /** What a schema does not say of itself. */
 interface Written {
-  /** Members that it does not know are refused with this code, also in what it contains. */
-  refuses?: 'policy_invalid' | 'validation_error'
+  /** A policy: members that it does not know are refused with this code, also in what it contains. */
+  refuses?: 'policy_invalid'
   /** For a schema of any value, which is validated later: the form that its author has to keep. */
   as?: ZodType
   /** How answers show it, if not as that of the route does: clients can send back what they have read. */

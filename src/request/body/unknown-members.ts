@@ -14,7 +14,7 @@ export interface UnknownMember {
 }
 
 /** The code with which every unknown member is refused; undefined where only misspelt ones are. */
-type Refuses = Known['refuses']
+type Refuses = Known['refuses'] | 'validation_error'
 
 interface Search {
   found: UnknownMember[]

@@ -1,3 +1,4 @@
+import type { ZodType } from 'zod'
 import { validationError } from '../../errors.ts'
 import type { Route } from '../route.ts'
 import { bodyErrors } from './field-errors.ts'
@@ -20,18 +21,25 @@ export const refusesUnknownFields = ({ path, action, anonymous, body }: Validate
   action !== 'public' &&
   !anonymous
 
-/**
- * Makes the step that validates the body of a route, below `/api/v1/` also for names that it does not know. Throws 400 with
- * all faults, and 422 `policy_invalid` for unknown members of a policy, with their positions in `text`.
- */
+/** Makes the step that validates the body of a route, below `/api/v1/` also for names that it does not know. */
 export function bodyValidator(route: ValidatedRoute) {
-  const { body: schema, answer, path } = route
-  if (!schema) return (value: unknown): unknown => value
+  const { body, answer, path } = route
+  if (!body) return (value: unknown): unknown => value
   // The standards of other paths ignore what they do not know.
-  const known = path.startsWith('/api/v1/') ? knownIn(schema) : null
-  const shown = answer && knownIn(answer)
-  const refuses = refusesUnknownFields(route) ? 'validation_error' : undefined
-  return (value: unknown, text: () => string): unknown => {
+  const isChecked = path.startsWith('/api/v1/')
+  return validatorOf(body, isChecked ? { answer, isStrict: refusesUnknownFields(route) } : null)
+}
+
+/**
+ * Makes a function that validates a value and, unless `names` is null, its names: `isStrict` refuses all that the schema
+ * does not know, else misspelt ones; what `answer` shows can be sent back. It throws 400 with all faults, and 422
+ * `policy_invalid` for unknown members of a policy, with their positions in `text`.
+ */
+export function validatorOf(schema: ZodType, names: { answer: ZodType | null; isStrict: boolean } | null) {
+  const known = names ? knownIn(schema) : null
+  const shown = names?.answer ? knownIn(names.answer) : null
+  const refuses = names?.isStrict ? 'validation_error' : undefined
+  return (value: unknown, text: () => string = () => ''): unknown => {
     const unknown = known ? unknownMembers(known, shown, value, refuses) : []
     const ofPolicies = unknown.filter(({ refuses }) => refuses === 'policy_invalid')
     if (ofPolicies.length > 0) throw policyInvalid(ofPolicies.map(unknownMember), text())
