@@ -2,7 +2,7 @@ import { text as readAll } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import { normaliseEmail } from '../messages/mail/email-address.ts'
-import { nearestName } from '../policy-engine/nearest-name.ts'
+import { nearestName } from '../text/nearest-name.ts'
 
 /** Wrong usage of a command: exit 2. The message never repeats a value, which could be a secret. */
 export class Misuse extends Error {}

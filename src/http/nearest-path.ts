@@ -1,4 +1,4 @@
-import { lettersBetween } from '../policy-engine/nearest-name.ts'
+import { lettersBetween } from '../text/nearest-name.ts'
 
 // What it costs to add a segment, to leave one out, and to take a word for the value of a parameter. A letter costs one.
 const [added, omitted, filled] = [2, 3, 3]

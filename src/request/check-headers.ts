@@ -1,7 +1,7 @@
 import type { Context } from 'koa'
 import { ApiError } from '../errors.ts'
 import { actions } from '../policy-engine/catalogue/actions.ts'
-import { lettersBetween } from '../policy-engine/nearest-name.ts'
+import { lettersBetween } from '../text/nearest-name.ts'
 import { isRepeatable } from './change/repeatable-call.ts'
 import type { Route } from './route.ts'
 

@@ -1,4 +1,4 @@
-import { lettersBetween, misspelt, nearestName } from '../policy-engine/nearest-name.ts'
+import { lettersBetween, misspelt, nearestName } from '../text/nearest-name.ts'
 import { settings } from './settings.ts'
 
 const known = Object.keys(settings)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { jsonFault } from '../../src/request/body/json-fault.ts'
+import { jsonFault } from '../../src/text/json-fault.ts'
 import { claimsOf, type Json, loginOf } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 

@@ -1,4 +1,4 @@
-import { nearestName } from '../../../src/policy-engine/nearest-name.ts'
+import { nearestName } from '../../../src/text/nearest-name.ts'
 import { texts } from './texts.ts'
 
 /** A row of a pasted table: whom to invite, and what is wrong with it. */

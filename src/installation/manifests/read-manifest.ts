@@ -1,11 +1,11 @@
 import type { z } from 'zod'
 import type { ReceiverRules } from '../../events/webhooks/public-address.ts'
-import { positionAt } from '../../policy-engine/text-position.ts'
 import { ownCode, valueAt } from '../../request/body/field-errors.ts'
-import { jsonFault } from '../../request/body/json-fault.ts'
 import { knownIn } from '../../request/body/known-members.ts'
-import { locate, pointerTo } from '../../request/body/locate.ts'
 import { unknownMember, unknownMembers } from '../../request/body/unknown-members.ts'
+import { jsonFault } from '../../text/json-fault.ts'
+import { locate, pointerTo } from '../../text/json-pointer.ts'
+import { positionAt } from '../../text/text-position.ts'
 import { type Manifest, manifestSchema } from './manifest-schema.ts'
 
 /** A fault in a manifest; `pointer` is a JSON Pointer (RFC 6901). Lines and columns count from 1. */

@@ -1,6 +1,6 @@
+import { misspelt } from '../../text/nearest-name.ts'
 import { withoutCase } from '../catalogue/attribute-keys.ts'
 import { normalised } from '../evaluate/attributes.ts'
-import { misspelt } from '../nearest-name.ts'
 import { canonicalNetwork } from './addresses.ts'
 import type { CheckedCondition, Checking } from './check-condition.ts'
 import type { Leaf } from './compiled-policy.ts'

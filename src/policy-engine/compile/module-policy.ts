@@ -1,4 +1,4 @@
-import { positionAt } from '../text-position.ts'
+import { positionAt } from '../../text/text-position.ts'
 import { type CheckedCondition, isEmptyCondition } from './check-condition.ts'
 import { type CompiledPolicy, moduleFinding } from './compiled-policy.ts'
 import type { AttributeCatalogue } from './conditions.ts'

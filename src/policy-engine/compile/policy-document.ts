@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { TextPosition } from '../text-position.ts'
+import type { TextPosition } from '../../text/text-position.ts'
 import type { Condition } from './conditions.ts'
 
 /** What a policy does if it applies. */

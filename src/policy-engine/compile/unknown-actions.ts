@@ -1,3 +1,4 @@
+import { misspelt } from '../../text/nearest-name.ts'
 import {
   actionNames,
   isPermission,
@@ -5,7 +6,6 @@ import {
   serviceResources,
   wildcardOf,
 } from '../catalogue/actions.ts'
-import { misspelt } from '../nearest-name.ts'
 import type { Warning } from './policy-document.ts'
 
 // A comparison takes some µs, and `named` can be a thousand names.

@@ -1,6 +1,6 @@
 import type { ZodError, ZodType, z } from 'zod'
 import { type FieldError, validationError } from '../../errors.ts'
-import { pointerTo } from './locate.ts'
+import { pointerTo } from '../../text/json-pointer.ts'
 
 /** Validates a value. Throws 400 with its faults. */
 export function parsed(schema: ZodType | undefined, value: unknown): unknown {

@@ -1,6 +1,6 @@
 import { ApiError } from '../../errors.ts'
 import type { Fault } from '../../policy-engine/compile/policy-document.ts'
-import { locate } from './locate.ts'
+import { locate } from '../../text/json-pointer.ts'
 
 // Each position is looked for in the whole text: in a MiB it takes 8 ms.
 const maxLocated = 50

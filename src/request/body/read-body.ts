@@ -2,8 +2,8 @@ import type { Context } from 'koa'
 import { koaBody } from 'koa-body'
 import { ApiError } from '../../errors.ts'
 import { createLoopTurns } from '../../limits/loop-turns.ts'
-import { positionAt } from '../../policy-engine/text-position.ts'
-import { jsonFault, skipBlank } from './json-fault.ts'
+import { jsonFault, skipBlank } from '../../text/json-fault.ts'
+import { positionAt } from '../../text/text-position.ts'
 
 /** The longest body of a caller without a token, and of a sign-in. */
 export const smallBody = 16 * 1024

@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
 import { ApiError, invalidField } from '../../errors.ts'
-import { nearestName } from '../../policy-engine/nearest-name.ts'
+import { nearestName } from '../../text/nearest-name.ts'
 import type { Route } from '../route.ts'
 import { parsed } from './field-errors.ts'
 

@@ -1,7 +1,7 @@
 import type { FieldError } from '../../errors.ts'
-import { misspelt, nearestName } from '../../policy-engine/nearest-name.ts'
+import { pointerTo } from '../../text/json-pointer.ts'
+import { misspelt, nearestName } from '../../text/nearest-name.ts'
 import type { Known, KnownObject } from './known-members.ts'
-import { pointerTo } from './locate.ts'
 
 /** A member of a body that is refused, because its schema does not know it. */
 export interface UnknownMember {

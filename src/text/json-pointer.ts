@@ -1,5 +1,5 @@
-import { positionAt, type TextPosition } from '../../policy-engine/text-position.ts'
 import { skipBlank } from './json-fault.ts'
+import { positionAt, type TextPosition } from './text-position.ts'
 
 /**
  * The start of the value of a JSON Pointer (RFC 6901) in a JSON text. If the value is missing, the start of the nearest
