@@ -1,4 +1,5 @@
 import type { Tx } from '../../database/executor/transaction.ts'
+import { incrementPolicyRevision, lockTenant } from '../../database/revisions.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, invalidField, managedByApplication, notFound } from '../../errors.ts'
 import { appendAudit, changesBetween, doneBy } from '../../messages/audit/append-audit.ts'
@@ -8,7 +9,6 @@ import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { DataType, Scalar } from '../../policy-engine/compile/conditions.ts'
 import type { Caller } from '../../request/caller.ts'
 import { isOfType, typeNames } from '../../tenancy/members/check-attributes.ts'
-import { incrementPolicyRevision, lockTenant } from '../../tenancy/tenants/revision-store.ts'
 import { isBuiltIn, isBuiltInName } from './built-in.ts'
 import {
   countOwnDefinitions,

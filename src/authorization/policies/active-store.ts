@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import type { Read } from '../../database/executor/read.ts'
 import { sql } from '../../database/executor/transaction.ts'
+import { revisionOf } from '../../database/revisions.ts'
 import { decisionPace } from '../../limits/decision-budget.ts'
 import type { CompiledPolicy, SlicePolicy } from '../../policy-engine/compile/compiled-policy.ts'
 import type { Departments } from '../../policy-engine/compile/departments.ts'
-import { revisionOf } from '../../tenancy/tenants/revision-store.ts'
 
 const fields = z.object({
   id: z.uuid(),

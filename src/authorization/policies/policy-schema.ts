@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Read } from '../../database/executor/read.ts'
+import { readRevision } from '../../database/revisions.ts'
 import { builtInAttributes } from '../../policy-engine/catalogue/built-in-attributes.ts'
 import type { AttributeCatalogue, DataType, Scalar } from '../../policy-engine/compile/conditions.ts'
 import { roleNameKey } from '../../tenancy/roles/store.ts'
-import { readRevision } from '../../tenancy/tenants/revision-store.ts'
 import { listDefinitions } from '../attributes/store.ts'
 import { listRoleNames, type RoleName } from './store.ts'
 

@@ -1,11 +1,11 @@
 import { z } from 'zod'
+import { lockTenant } from '../../database/revisions.ts'
 import type { Deps } from '../../deps.ts'
 import { pathId } from '../../request/authenticate.ts'
 import { written } from '../../request/body/known-members.ts'
 import { changeRoute, type Route } from '../../request/route.ts'
 import { memberResource } from '../../tenancy/members/member-schemas.ts'
 import { findMember } from '../../tenancy/members/store.ts'
-import { lockTenant } from '../../tenancy/tenants/revision-store.ts'
 import { impersonate } from './impersonate.ts'
 
 const reason = z

@@ -5,7 +5,7 @@ import {
 } from '../../authorization/policies/active-store.ts'
 import { type ActivePolicy, budgetFault } from '../../authorization/policies/slice-budget.ts'
 import type { Tx } from '../../database/executor/transaction.ts'
-import { readRevision } from '../../tenancy/tenants/revision-store.ts'
+import { readRevision } from '../../database/revisions.ts'
 import type { planPolicies, TenantPolicy } from './policy-plan.ts'
 
 type Planned = ReturnType<typeof planPolicies>

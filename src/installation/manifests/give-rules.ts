@@ -15,6 +15,7 @@ import {
 } from '../../authorization/policies/store.ts'
 import { nilUuid } from '../../crypto/uuid.ts'
 import type { Tx } from '../../database/executor/transaction.ts'
+import { lockManifestRevision, setManifestRevision } from '../../database/revisions.ts'
 import type { RequestInfo } from '../../http/request-info.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import {
@@ -26,7 +27,6 @@ import {
   releaseRole,
 } from '../../tenancy/roles/managed-role-store.ts'
 import { deleteUnusedRole, roleNameKey } from '../../tenancy/roles/store.ts'
-import { lockManifestRevision, setManifestRevision } from '../../tenancy/tenants/revision-store.ts'
 import { findUnmeasured, type Measured, nameOf, type Unmeasured } from './costly-policies.ts'
 import { planWebhooks, writeWebhooks } from './give-webhooks.ts'
 import { fromManifest } from './manifest-modules.ts'

@@ -1,11 +1,11 @@
 import type { Tx } from '../../database/executor/transaction.ts'
+import { incrementPolicyRevision, lockTenant } from '../../database/revisions.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, invalidField } from '../../errors.ts'
 import { changesBetween } from '../../messages/audit/append-audit.ts'
 import { recordChange } from '../../messages/audit/record-change.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { Caller } from '../../request/caller.ts'
-import { incrementPolicyRevision, lockTenant } from '../tenants/revision-store.ts'
 import { auditedDepartment, type NewDepartment } from './department-schemas.ts'
 import { countDepartments, type Department, insertDepartment, lockDepartmentShared } from './store.ts'
 

@@ -1,4 +1,5 @@
 import type { Tx } from '../../database/executor/transaction.ts'
+import { incrementPolicyRevision } from '../../database/revisions.ts'
 import type { Versions } from '../../database/version.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
@@ -7,7 +8,6 @@ import { recordChange } from '../../messages/audit/record-change.ts'
 import { assertAmong } from '../../request/answer/etag.ts'
 import type { Caller } from '../../request/caller.ts'
 import { forgetDepartment } from '../invitations/store.ts'
-import { incrementPolicyRevision } from '../tenants/revision-store.ts'
 import { auditedDepartment } from './department-schemas.ts'
 import { type DepartmentRow, deleteEmptyDepartment } from './store.ts'
 

@@ -1,10 +1,10 @@
 import type { Tx } from '../../database/executor/transaction.ts'
+import { lockTenant } from '../../database/revisions.ts'
 import type { Deps } from '../../deps.ts'
 import { listing, pageAndCount, pageOf } from '../../lists/lists.ts'
 import { Versioned } from '../../request/answer/etag.ts'
 import { pathId } from '../../request/authenticate.ts'
 import { changeRoute, type Route, route, type Target } from '../../request/route.ts'
-import { lockTenant } from '../tenants/revision-store.ts'
 import { createDepartment } from './create-department.ts'
 import { deleteDepartment } from './delete-department.ts'
 import {

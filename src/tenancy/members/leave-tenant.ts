@@ -1,8 +1,8 @@
 import { asSystem, inTenant } from '../../database/executor/transaction.ts'
+import { lockTenant } from '../../database/revisions.ts'
 import type { Deps } from '../../deps.ts'
 import type { RequestInfo } from '../../http/request-info.ts'
 import { deadLink, findLink, spendLink } from '../../messages/links/one-time-link.ts'
-import { lockTenant } from '../tenants/revision-store.ts'
 import { endMembership } from './remove-member.ts'
 import { findMember } from './store.ts'
 

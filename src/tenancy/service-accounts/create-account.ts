@@ -1,4 +1,5 @@
 import type { Tx } from '../../database/executor/transaction.ts'
+import { lockTenant } from '../../database/revisions.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { changesBetween } from '../../messages/audit/append-audit.ts'
@@ -11,7 +12,6 @@ import { findRequestedRoles } from '../members/add-member.ts'
 import { checkAttributes } from '../members/check-attributes.ts'
 import { assertNoOwner } from '../members/update-member.ts'
 import { assertGrantable, assertMayDescribe, holderOf } from '../roles/grantable-roles.ts'
-import { lockTenant } from '../tenants/revision-store.ts'
 import { auditedAccount, type NewAccount } from './account-schemas.ts'
 
 /**

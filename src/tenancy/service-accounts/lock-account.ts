@@ -1,7 +1,7 @@
 import type { Tx } from '../../database/executor/transaction.ts'
+import { lockTenant } from '../../database/revisions.ts'
 import { type AccountRow, findAccount } from '../members/account-store.ts'
 import { listRolesOf, type RoleRow } from '../roles/store.ts'
-import { lockTenant } from '../tenants/revision-store.ts'
 
 /** Finds a service account, or null. As for members, the lock on the tenant makes changes wait for each other. */
 export async function lockAccount(tx: Tx, tenantId: string, id: string): Promise<LockedAccount | null> {

@@ -5,9 +5,9 @@ import type { Read } from '../../database/executor/read.ts'
 import { countRow, idRow, lockedRow, tenantIdRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { isFromBefore } from '../../database/proven-address.ts'
+import { lockTenant } from '../../database/revisions.ts'
 import { byWord, defineList, type ListPage } from '../../lists/list.ts'
 import { isOfSubject } from '../members/subject-store.ts'
-import { lockTenant } from './revision-store.ts'
 import { subjectIds } from './subject-id-store.ts'
 
 export const tenantStatus = z.enum(['active', 'suspended', 'archived'])

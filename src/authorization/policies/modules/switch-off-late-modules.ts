@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import { nilUuid } from '../../../crypto/uuid.ts'
 import { type Databases, inTenant } from '../../../database/executor/transaction.ts'
+import { incrementPolicyRevision } from '../../../database/revisions.ts'
 import { appendAudit } from '../../../messages/audit/append-audit.ts'
 import { appendEvent } from '../../../messages/outbox/append-event.ts'
 import { areOfSeveral, countEnds } from '../../../policy-engine/sandbox/module-pauses.ts'
 import { type EndedTask, endedTasks } from '../../../policy-engine/sandbox/module-pool.ts'
-import { incrementPolicyRevision } from '../../../tenancy/tenants/revision-store.ts'
 import { switchOffModule } from './module-store.ts'
 
 /**

@@ -1,9 +1,9 @@
 import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
-import { lockOnCluster, rowLock } from '../../database/cluster/cluster-locks.ts'
-import type { Read } from '../../database/executor/read.ts'
-import { policyRevisionRow } from '../../database/executor/row-schemas.ts'
-import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { lockOnCluster, rowLock } from './cluster/cluster-locks.ts'
+import type { Read } from './executor/read.ts'
+import { policyRevisionRow } from './executor/row-schemas.ts'
+import { sql, type Tx } from './executor/transaction.ts'
 
 // The policy revision of a tenant is tenants.policy_revision. On a cluster every node has a copy of that row, so its changes concern all
 // nodes. There the tenant's own node counts them, in tenant_revisions, and the revision is the sum of both. A tenant without a row there
