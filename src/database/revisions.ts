@@ -1,13 +1,14 @@
 import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
-import { lockOnCluster, rowLock } from './cluster/cluster-locks.ts'
 import type { Read } from './executor/read.ts'
-import { policyRevisionRow } from './executor/row-schemas.ts'
+import { idRow, policyRevisionRow } from './executor/row-schemas.ts'
 import { sql, type Tx } from './executor/transaction.ts'
+import { willChange } from './locks.ts'
 
-// The policy revision of a tenant is tenants.policy_revision. On a cluster every node has a copy of that row, so its changes concern all
-// nodes. There the tenant's own node counts them, in tenant_revisions, and the revision is the sum of both. A tenant without a row there
-// has had no such change.
+// The lock of a tenant, and its two revisions: of its policies (with roles and attribute definitions), and of the manifests whose rules it
+// has. On one Postgres all three are the tenant's row. On a cluster every node has a copy of that row, so a change concerns all nodes.
+// What changes often is therefore on the tenant's own node: tenant_revisions locks the tenant and counts changes of its policies.
+// The policy revision is the sum of both. A tenant without a row there has had no such change.
 
 const manifestRevisionRow = z.object({ manifest_revision: z.number() })
 
@@ -20,14 +21,24 @@ export async function lockTenant(tx: Tx, tenantId: string): Promise<void> {
   else tx.later(sql.unsafe`select 1 from tenants where id = ${tenantId} for no key update`)
 }
 
+/** Locks the tenants whose ids the query `ids` gives, in the order of their ids, which it returns. */
+export async function lockTenants(tx: Tx, ids: FragmentSqlToken): Promise<readonly string[]> {
+  const found = await tx.anyFirst(sql.type(idRow)`
+    select id from tenants where id in (${ids}) order by id ${rowLock(tx)}`)
+  if (tx.distributed) for (const id of found) countOnItsNode(tx, id, 0)
+  return found
+}
+
 /**
- * Records that roles, attribute definitions or policies changed, so that no decision uses older ones. The row of the
- * tenant is locked until the transaction ends, so that such changes happen one at a time. As `Tx.later`.
+ * Records that roles, attribute definitions or policies changed, so that no decision uses older ones. The tenant is locked until
+ * the transaction ends, so that such changes happen one at a time. As `Tx.later`.
  */
-export function incrementPolicyRevision(tx: Tx, tenantId: string): void {
+export function revise(tx: Tx, tenantId: string): void {
   if (tx.distributed) countOnItsNode(tx, tenantId, 1)
   else tx.later(sql.unsafe`update tenants set policy_revision = policy_revision + 1 where id = ${tenantId}`)
 }
+
+const rowLock = ({ distributed }: Tx) => (distributed ? sql.fragment`` : sql.fragment`for no key update`)
 
 function countOnItsNode(tx: Tx, tenantId: string, changes: 0 | 1): void {
   tx.later(sql.unsafe`
@@ -57,7 +68,7 @@ export async function setManifestRevision(
   tenantId: string,
   { revision, isChanged }: { revision: number; isChanged: boolean },
 ): Promise<void> {
-  lockOnCluster(tx, tenantId)
+  willChange(tx, tenantId)
   tx.later(sql.unsafe`
     update tenants set manifest_revision = ${revision}, policy_revision = policy_revision + ${isChanged ? 1 : 0}
     where id = ${tenantId}`)
@@ -65,8 +76,8 @@ export async function setManifestRevision(
 
 /** Locks a tenant until the transaction ends, and returns the revision of the manifests whose rules it has. */
 export async function lockManifestRevision(tx: Tx, tenantId: string): Promise<number | null> {
-  if (tx.distributed) await lockTenant(tx, tenantId)
+  if (tx.distributed) countOnItsNode(tx, tenantId, 0)
   return tx.maybeOneFirst(sql.type(manifestRevisionRow)`
     select manifest_revision from tenants where id = ${tenantId} and deleted_at is null
-    ${rowLock(tx, 'no key update')}`)
+    ${rowLock(tx)}`)
 }

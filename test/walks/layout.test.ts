@@ -201,7 +201,7 @@ t.test('the statements of tenants read other people only through their own membe
     .filter(({ path }) => /^(src\/(tenancy|authorization|events|installation)|workers)\//.test(path))
     .flatMap(({ path, text }) =>
       [...text.matchAll(/\b(?:from|join|update|into) users\b[^`)\n]*/g)].map(
-        ([read]) => `${path}: ${read.replaceAll(/\$\{\w+\}/g, '$n').replace(/\$\{rowLock.*/, 'and a lock')}`,
+        ([read]) => `${path}: ${read.replaceAll(/\$\{\w+\}/g, '$n').replace(/\$\{lock.*/, 'and a lock')}`,
       ),
     )
     .filter((read) => !read.includes('join users u on u.id = m.user_id'))

@@ -1,5 +1,5 @@
 import type { Tx } from '../../database/executor/transaction.ts'
-import { incrementPolicyRevision, lockTenant } from '../../database/revisions.ts'
+import { lockTenant, revise } from '../../database/revisions.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, invalidField, managedByApplication, notFound } from '../../errors.ts'
 import { appendAudit, changesBetween, doneBy } from '../../messages/audit/append-audit.ts'
@@ -48,7 +48,7 @@ export async function defineAttribute(
   if ((await countOwnDefinitions(tx, tenantId)) >= maxDefinitions)
     throw new ApiError(409, 'limit_reached', `A tenant can define at most ${maxDefinitions} attributes.`)
   insertDefinition(tx, tenantId, { ...row, at })
-  incrementPolicyRevision(tx, tenantId)
+  revise(tx, tenantId)
   const made = { ...row, created_at: at }
   await recordChange(tx, caller, { type: 'created', row: made, at })
   return made
@@ -65,7 +65,7 @@ export async function removeDefinition(
   const { id, managed_by } = row
   if (isBuiltIn(id)) throw new ApiError(403, 'permission_denied', 'A built-in attribute cannot be deleted.')
   if (managed_by !== null) throw managedByApplication(managed_by, 'attribute')
-  incrementPolicyRevision(tx, caller.tenantId)
+  revise(tx, caller.tenantId)
   if (!(await deleteDefinition(tx, caller.tenantId, id))) {
     if (!(await findDefinition(tx, caller.tenantId, id))) throw notFound()
     throw new ApiError(

@@ -1,5 +1,5 @@
 import type { Tx } from '../../database/executor/transaction.ts'
-import { incrementPolicyRevision } from '../../database/revisions.ts'
+import { revise } from '../../database/revisions.ts'
 import type { Versions } from '../../database/version.ts'
 import type { Deps } from '../../deps.ts'
 import { managedByApplication, notFound } from '../../errors.ts'
@@ -25,7 +25,7 @@ export async function removePolicy(
   assertAmong(ifMatch, row.version)
   if (row.managed_by !== null) throw managedByApplication(row.managed_by, 'policy')
   const at = deps.clock()
-  incrementPolicyRevision(tx, tenantId)
+  revise(tx, tenantId)
   const version = await deletePolicy(tx, tenantId, id, ifMatch, at)
   // It was changed or deleted after it was loaded.
   if (version === null) throw ifMatch ? preconditionFailed() : notFound()

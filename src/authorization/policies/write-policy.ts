@@ -1,5 +1,5 @@
 import type { Tx } from '../../database/executor/transaction.ts'
-import { incrementPolicyRevision, lockTenant, readRevision } from '../../database/revisions.ts'
+import { lockTenant, readRevision, revise } from '../../database/revisions.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { appendAudit, changesBetween, doneBy } from '../../messages/audit/append-audit.ts'
@@ -120,7 +120,7 @@ export async function writePolicy(
     throw new ApiError(409, 'limit_reached', `A tenant can have at most ${maxPolicies} policies.`)
   if (modules !== null && modules >= deps.config.LIMIT_POLICY_MODULES)
     throw tooManyModules(deps.config.LIMIT_POLICY_MODULES)
-  incrementPolicyRevision(tx, tenantId)
+  revise(tx, tenantId)
   if (current) replacePolicy(tx, policy)
   else await insertPolicy(tx, policy)
   await insertVersion(tx, policy, plan.reason)

@@ -1,5 +1,5 @@
-import { lockOnCluster } from '../../database/cluster/cluster-locks.ts'
 import { asSystem, inTenant, type Tx } from '../../database/executor/transaction.ts'
+import { willChange } from '../../database/locks.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, invalidField, unauthorized } from '../../errors.ts'
 import type { RequestInfo } from '../../http/request-info.ts'
@@ -68,7 +68,7 @@ function joinAsCaller(deps: Deps, caller: Caller, offer: Offer): Promise<MemberR
   const at = deps.clock()
   if (caller.auth.user.email !== offer.email) throw emailMismatch()
   return inTenant(deps.db, { tenantId: offer.tenant_id, userId }, async (tx) => {
-    lockOnCluster(tx, userId) // before the shared lock of insertMember: verifyByInvitation needs it
+    willChange(tx, userId) // before insertMember names them: verifyByInvitation does
     const user = await findUser(tx, userId)
     if (user?.email !== offer.email) throw emailMismatch()
     const person = { id: userId, email: user.email, firstName: user.first_name, lastName: user.last_name }

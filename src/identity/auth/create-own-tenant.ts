@@ -1,5 +1,5 @@
-import { lockOnCluster } from '../../database/cluster/cluster-locks.ts'
 import { asSystem, inTenant } from '../../database/executor/transaction.ts'
+import { willChange } from '../../database/locks.ts'
 import type { Deps } from '../../deps.ts'
 import type { RequestInfo } from '../../http/request-info.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
@@ -31,7 +31,7 @@ export function createOwnTenantOnceADay(
   const at = deps.clock()
   const id = timeOrderedId(at)
   return inTenant(deps.db, { tenantId: id, userId: founder.id }, async (tx) => {
-    lockOnCluster(tx, founder.id) // before the shared lock of insertMember
+    willChange(tx, founder.id) // before insertMember names them
     if (!(await claimOwnTenant(tx, { userId: founder.id, tenantId: id, since: at - dayMs, at }))) return null
     await createPersonalTenant(tx, deps, { id, founder, requestInfo, at })
     return id

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { lockOnCluster, rowLock } from '../../database/cluster/cluster-locks.ts'
 import type { Read } from '../../database/executor/read.ts'
 import { countRow, idRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { lock } from '../../database/locks.ts'
 import { sessionRevoked } from '../../errors.ts'
 import { defineList, type ListPage } from '../../lists/list.ts'
 import type { Caller } from '../../request/caller.ts'
@@ -84,8 +84,7 @@ type SignIn = Pick<Caller, 'userId' | 'sessionId' | 'familyId' | 'token'>
  */
 export async function holdSignIn(tx: Tx, signIn: SignIn): Promise<void> {
   const { userId } = signIn
-  lockOnCluster(tx, userId, { shared: true })
-  tx.later(sql.unsafe`select 1 from users where id = ${userId} ${rowLock(tx, 'share')}`)
+  tx.later(sql.unsafe`select 1 from users where id = ${userId} ${lock(tx, userId, 'share')}`)
   await assertNotEnded(tx, signIn)
 }
 

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { lockOnCluster, rowLock } from '../../database/cluster/cluster-locks.ts'
 import { uniqueViolation } from '../../database/executor/database-errors.ts'
 import type { Read } from '../../database/executor/read.ts'
 import { sql, sqlState, type Tx } from '../../database/executor/transaction.ts'
+import { lock, willChange } from '../../database/locks.ts'
 import { isProven } from '../../database/proven-address.ts'
 import { unavailable } from '../../errors.ts'
 import { makeEmailDevice } from '../otp/email-device-store.ts'
@@ -65,7 +65,7 @@ export function recordAddressChange(
   const verifiedAt = fromVerifiedAt === null ? null : moment(fromVerifiedAt)
   const held = sql.fragment`coalesce(codes_until > ${moment(at)}, false)`
   const proven = fromVerifiedAt !== null
-  lockOnCluster(tx, id)
+  willChange(tx, id)
   if (fromVerifiedAt !== null) rememberFormerAddress(tx, { id, email: from, provenAt: fromVerifiedAt })
   return tx.one(sql.type(changedRow)`
     update users set address_since = greatest(${moment(at)}, (address_since at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC'),
@@ -137,10 +137,9 @@ export async function restoreAddress(
   tx: Tx,
   { id, email, verifiedAt, provenAt = null, at }: RestoredAddress,
 ): Promise<z.infer<typeof restoredRow> | null> {
-  lockOnCluster(tx, id)
   try {
     const restored = await tx.maybeOne(sql.type(restoredRow)`
-    with before as (select id, email, email_verified_at from users where id = ${id} ${rowLock(tx, 'update')})
+    with before as (select id, email, email_verified_at from users where id = ${id} ${lock(tx, id, 'update')})
     update users u set email = ${email}, email_verified_at = ${verifiedAt === null ? null : moment(verifiedAt)},
       address_since = null, previous_email = null,
       previous_verified_at = ${provenAt === null ? null : moment(provenAt)}::timestamptz,
@@ -168,7 +167,7 @@ export async function holdBackMailedCodes(
   tx: Tx,
   { id, until, at }: { id: string; until: number; at: number },
 ): Promise<void> {
-  lockOnCluster(tx, id)
+  willChange(tx, id)
   tx.later(sql.unsafe`
     update users u set mailed_codes_count_from = ${moment(until)}
     where u.id = ${id} and exists (
@@ -195,7 +194,7 @@ export async function forgetPastAddresses(tx: Tx, at: number): Promise<void> {
 
 /** Deletes a person's past addresses, so that codes go to the current one at once. As the system role. */
 export async function dropHeldMailbox(tx: Tx, id: string): Promise<void> {
-  lockOnCluster(tx, id)
+  willChange(tx, id)
   tx.later(sql.unsafe`
     update users set codes_email = null, codes_until = null, previous_email = null, previous_verified_at = null
     where id = ${id}`)
@@ -203,6 +202,6 @@ export async function dropHeldMailbox(tx: Tx, id: string): Promise<void> {
 
 /** Makes codes by e-mail count again at once. As the system role. */
 export async function countMailedCodes(tx: Tx, id: string): Promise<void> {
-  lockOnCluster(tx, id)
+  willChange(tx, id)
   tx.later(sql.unsafe`update users set mailed_codes_count_from = null where id = ${id}`)
 }

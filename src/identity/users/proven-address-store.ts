@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { lockOnCluster, rowLock } from '../../database/cluster/cluster-locks.ts'
 import { idRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { lock, willChange } from '../../database/locks.ts'
 import { isProven } from '../../database/proven-address.ts'
 import { makeEmailDevice } from '../otp/email-device-store.ts'
 
@@ -23,7 +23,7 @@ export async function markProven(
   tx: Tx,
   { id, email, at }: { id: string; email: string; at: number },
 ): Promise<boolean> {
-  lockOnCluster(tx, id)
+  willChange(tx, id)
   const marked = await tx.maybeOne(sql.type(idRow)`
     update users u set email_verified_at = ${moment(at)}, version = version + 1
     where id = ${id} and email = ${email} and not ${isProven} returning id`)
@@ -57,11 +57,10 @@ export async function markProvenByMailbox(
     passwordHash === null ? sql.fragment`false` : sql.fragment`(before.is_first or not ${keepsPassword})`
   // Otherwise a person could make as many tenants as they get mails.
   const freesTenant = sql.fragment`coalesce(u.own_tenant_freed_at <= ${moment(at - dayMs)}, true)`
-  lockOnCluster(tx, id)
   const proof = await tx.maybeOne(sql.type(proofRow)`
     with before as (
       select u.id, not ${isProven} as is_first from users u
-      where u.id = ${id} and u.email = ${email} and u.is_active ${rowLock(tx, 'update')})
+      where u.id = ${id} and u.email = ${email} and u.is_active ${lock(tx, id, 'update')})
     update users u set email_verified_at = coalesce(u.email_verified_at, ${moment(at)}), version = u.version + 1,
       password_hash = case when ${replaces} then ${passwordHash} else u.password_hash end,
       password_set_at = case when ${replaces} then ${moment(at)}::timestamptz else u.password_set_at end,
@@ -98,7 +97,7 @@ interface ForgottenProofs {
  * system role.
  */
 export function forgetProofsSince(tx: Tx, { id, since, firstProofAt, passwordHash }: ForgottenProofs): void {
-  lockOnCluster(tx, id)
+  willChange(tx, id)
   tx.later(sql.unsafe`delete from former_addresses where user_id = ${id} and proven_at >= ${moment(since)}`)
   tx.later(
     sql.unsafe`

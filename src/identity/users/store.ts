@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { lockOnCluster, rowLock } from '../../database/cluster/cluster-locks.ts'
 import { uniqueViolation } from '../../database/executor/database-errors.ts'
 import type { Read } from '../../database/executor/read.ts'
 import { idRow } from '../../database/executor/row-schemas.ts'
 import { sql, sqlState, type Tx } from '../../database/executor/transaction.ts'
+import { lock, willChange } from '../../database/locks.ts'
 import { isProven } from '../../database/proven-address.ts'
 import { type Versions, versionAmong } from '../../database/version.ts'
 import { ApiError, invalidField } from '../../errors.ts'
@@ -42,7 +42,7 @@ interface NewUser {
 /** Inserts a person; false if the address has an account. The transaction's scope must be the new person. */
 export async function insertUser(tx: Tx, user: NewUser): Promise<boolean> {
   const at = sql.timestamp(new Date(user.at))
-  lockOnCluster(tx, user.email)
+  willChange(tx, user.email)
   const inserted = await tx.maybeOne(sql.type(idRow)`
     insert into users (id, email, password_hash, first_name, last_name, date_joined, updated_at)
     values (${user.id}, ${user.email}, ${user.passwordHash}, ${user.firstName}, ${user.lastName}, ${at}, ${at})
@@ -90,10 +90,9 @@ export function findCredentials(tx: Read, email: string): Promise<Credentials | 
  * replacement until the transaction ends. As the system role.
  */
 export async function lockPassword(tx: Tx, user: { id: string; passwordHash: string }): Promise<boolean> {
-  lockOnCluster(tx, user.id, { shared: true })
   const held = await tx.maybeOne(sql.type(idRow)`
     select id from users where id = ${user.id} and password_hash = ${user.passwordHash} and is_active
-    ${rowLock(tx, 'share')}`)
+    ${lock(tx, user.id, 'share')}`)
   return held !== null
 }
 
@@ -101,9 +100,9 @@ export async function lockPassword(tx: Tx, user: { id: string; passwordHash: str
  * Whether the person is active and has this address; if so, both stay until the transaction ends. As the system role.
  */
 export async function lockActive(tx: Tx, person: { id: string; email: string }): Promise<boolean> {
-  lockOnCluster(tx, person.id, { shared: true })
   const held = await tx.maybeOne(sql.type(idRow)`
-    select id from users where id = ${person.id} and email = ${person.email} and is_active ${rowLock(tx, 'share')}`)
+    select id from users where id = ${person.id} and email = ${person.email} and is_active
+    ${lock(tx, person.id, 'share')}`)
   return held !== null
 }
 
@@ -114,9 +113,8 @@ const lockedRow = z.object({ first_name: z.string(), email: z.string() })
  * there is no such person. As the system role.
  */
 export function lockUser(tx: Tx, userId: string): Promise<z.infer<typeof lockedRow> | null> {
-  lockOnCluster(tx, userId)
   return tx.maybeOne(sql.type(lockedRow)`
-    select first_name, email from users where id = ${userId} ${rowLock(tx, 'update')}`)
+    select first_name, email from users where id = ${userId} ${lock(tx, userId, 'update')}`)
 }
 
 /**
@@ -128,7 +126,7 @@ export async function replacePassword(
   user: { id: string; from: string; to: string; setAt: number | null },
 ): Promise<boolean> {
   const setAt = user.setAt === null ? null : sql.timestamp(new Date(user.setAt))
-  lockOnCluster(tx, user.id)
+  willChange(tx, user.id)
   const replaced = await tx.maybeOne(sql.type(idRow)`
     update users set password_hash = ${user.to}, password_set_at = coalesce(${setAt}, password_set_at)
     where id = ${user.id} and password_hash = ${user.from} returning id`)
@@ -156,7 +154,7 @@ export const listPeopleNamed = (tx: Tx, search: string, limit: number): Promise<
 
 /** Activates or deactivates a person; false if nothing changes. As the system role. */
 export async function setActive(tx: Tx, user: { id: string; active: boolean; at: number }): Promise<boolean> {
-  lockOnCluster(tx, user.id)
+  willChange(tx, user.id)
   const set = await tx.maybeOne(sql.type(idRow)`
     update users set is_active = ${user.active}, version = version + 1, updated_at = ${sql.timestamp(new Date(user.at))}
     where id = ${user.id} and is_active <> ${user.active} returning id`)
@@ -231,13 +229,12 @@ export async function updatePerson(
   { id, email, firstName, lastName, at }: ProfileValues,
   versions: Versions,
 ): Promise<z.infer<typeof updatedRow> | null> {
-  lockOnCluster(tx, id)
   try {
     return await tx.maybeOne(sql.type(updatedRow)`
       with wanted as (
         select id, email as previous_email, email_verified_at as previous_verified_at, coalesce(${email}, email) as email,
                coalesce(${firstName}, first_name) as first_name, coalesce(${lastName}, last_name) as last_name
-        from users where id = ${id} ${rowLock(tx, 'update')})
+        from users where id = ${id} ${lock(tx, id, 'update')})
       update users u set first_name = w.first_name, last_name = w.last_name, email = w.email,
         email_verified_at = case when u.email = w.email then u.email_verified_at end,
         version = u.version + 1, updated_at = ${sql.timestamp(new Date(at))}
@@ -258,7 +255,7 @@ export function isUserAmong(tx: Tx, userId: string, versions: Versions): Promise
 
 /** Deletes a person with their memberships, sessions, factors, links and sign-in places. As the system role. */
 export async function deletePerson(tx: Tx, id: string): Promise<void> {
-  lockOnCluster(tx, id)
+  willChange(tx, id)
   tx.later(sql.unsafe`delete from users where id = ${id}`)
 }
 
@@ -285,7 +282,7 @@ export async function insertErasure(tx: Tx, erasure: NewErasure): Promise<void> 
 
 /** Records that all sessions of a person were ended: calls that they stored until then are void. As the system role. */
 export function recordSessionsEnded(tx: Tx, userId: string, at: number): void {
-  lockOnCluster(tx, userId)
+  willChange(tx, userId)
   tx.later(
     sql.unsafe`update users set sessions_ended_at = ${sql.timestamp(new Date(at))} where id = ${userId}`,
   )

@@ -1,5 +1,5 @@
 import type { Tx } from '../../database/executor/transaction.ts'
-import { incrementPolicyRevision, lockTenant } from '../../database/revisions.ts'
+import { lockTenant, revise } from '../../database/revisions.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, invalidField } from '../../errors.ts'
 import { changesBetween } from '../../messages/audit/append-audit.ts'
@@ -27,7 +27,7 @@ export async function createDepartment(
   ])
   if (count >= max) throw new ApiError(409, 'limit_reached', `A tenant can have at most ${max} departments.`)
   // Policies can ask which department is below which; their cache belongs to a revision.
-  incrementPolicyRevision(tx, tenantId)
+  revise(tx, tenantId)
   const department = insertDepartment(tx, { ...body, parentId: body.parent_id, tenantId, id, at })
   await recordChange(tx, caller, at, {
     event: 'tenant.department_created',

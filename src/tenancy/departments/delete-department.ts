@@ -1,5 +1,5 @@
 import type { Tx } from '../../database/executor/transaction.ts'
-import { incrementPolicyRevision } from '../../database/revisions.ts'
+import { revise } from '../../database/revisions.ts'
 import type { Versions } from '../../database/version.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
@@ -30,7 +30,7 @@ export async function deleteDepartment(
       'department_in_use',
       'Move its members, registered resources and child departments first.',
     )
-  incrementPolicyRevision(tx, tenantId)
+  revise(tx, tenantId)
   await recordChange(tx, caller, at, {
     event: 'tenant.department_deleted',
     data: { department_id: id },

@@ -1,5 +1,5 @@
 import type { Tx } from '../../database/executor/transaction.ts'
-import { incrementPolicyRevision } from '../../database/revisions.ts'
+import { revise } from '../../database/revisions.ts'
 import type { Versions } from '../../database/version.ts'
 import type { Deps } from '../../deps.ts'
 import { invalidField } from '../../errors.ts'
@@ -37,7 +37,7 @@ export async function updateDepartment(
   }
   if (!moves && name === department.name && description === department.description) return department
   changeDepartment(tx, { tenantId, id, name, description, parentId, at })
-  if (moves) incrementPolicyRevision(tx, tenantId)
+  if (moves) revise(tx, tenantId)
   const version = department.version + 1
   const changed = { ...department, name, description, parent_id: parentId, version, updated_at: at }
   await recordChange(tx, caller, at, {

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { lockOnCluster } from '../../database/cluster/cluster-locks.ts'
 import { addToCount, deleteCounted } from '../../database/count-rows.ts'
 import type { Read } from '../../database/executor/read.ts'
 import { idRow } from '../../database/executor/row-schemas.ts'
 import { listsOfValues } from '../../database/executor/rows.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { forgetMember } from '../../database/isolation/member-references.ts'
+import { willName } from '../../database/locks.ts'
 import { isFromBefore, isProven } from '../../database/proven-address.ts'
 import { dataTypes } from '../../policy-engine/compile/conditions.ts'
 import { addPersonMemberships, deletePersonMembership } from './person-store.ts'
@@ -63,7 +63,7 @@ interface NewMember {
 export async function insertMember(tx: Tx, member: NewMember): Promise<boolean> {
   const { id, tenantId, user, departmentId, managerId = null, roleIds, attributes = {} } = member
   const at = sql.timestamp(new Date(member.at))
-  lockOnCluster(tx, user.id, { shared: true })
+  willName(tx, user.id)
   const inserted = await tx.maybeOne(sql.type(idRow)`
     insert into memberships (tenant_id, id, user_id, email, first_name, last_name, department_id,
                              manager_id, attributes, joined_at, updated_at)

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { Tx } from '../../database/executor/transaction.ts'
-import { incrementPolicyRevision, lockTenant } from '../../database/revisions.ts'
+import { lockTenant, revise } from '../../database/revisions.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { changesBetween } from '../../messages/audit/append-audit.ts'
@@ -30,7 +30,7 @@ export async function createRole(
       `A tenant can have at most ${config.LIMIT_CUSTOM_ROLES} custom roles.`,
     )
   const role = insertRole(tx, { ...body, tenantId, id, at })
-  incrementPolicyRevision(tx, tenantId)
+  revise(tx, tenantId)
   await recordChange(tx, caller, at, {
     event: 'tenant.role_created',
     data: { role_id: id },

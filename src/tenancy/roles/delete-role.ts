@@ -1,5 +1,5 @@
 import type { Tx } from '../../database/executor/transaction.ts'
-import { incrementPolicyRevision } from '../../database/revisions.ts'
+import { revise } from '../../database/revisions.ts'
 import type { Versions } from '../../database/version.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
@@ -26,7 +26,7 @@ export async function deleteRole(
   assertOwn(role)
   if (!(await deleteUnusedRole(tx, tenantId, roleId)))
     throw new ApiError(409, 'role_in_use', 'Members or policies use this role. Remove it from them first.')
-  incrementPolicyRevision(tx, tenantId)
+  revise(tx, tenantId)
   await recordChange(tx, caller, at, {
     event: 'tenant.role_deleted',
     data: { role_id: roleId },

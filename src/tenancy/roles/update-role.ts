@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Tx } from '../../database/executor/transaction.ts'
-import { incrementPolicyRevision } from '../../database/revisions.ts'
+import { revise } from '../../database/revisions.ts'
 import type { Versions } from '../../database/version.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, managedByApplication } from '../../errors.ts'
@@ -48,7 +48,7 @@ export async function updateRole(
   const next = { name, description, permissions }
   if (isDeepStrictEqual(next, auditedRole(role))) return role
   changeRole(tx, { tenantId, id: roleId, ...next, at })
-  incrementPolicyRevision(tx, tenantId)
+  revise(tx, tenantId)
   const changed = { ...role, ...next, name_key: roleNameKey(name), version: role.version + 1, updated_at: at }
   await recordChange(tx, caller, at, {
     event: 'tenant.role_updated',

@@ -1,11 +1,11 @@
 import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
-import { lockOnCluster, rowLock } from '../../database/cluster/cluster-locks.ts'
 import type { Read } from '../../database/executor/read.ts'
 import { countRow, idRow, lockedRow, tenantIdRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { lock, willChange } from '../../database/locks.ts'
 import { isFromBefore } from '../../database/proven-address.ts'
-import { lockTenant } from '../../database/revisions.ts'
+import { lockTenants } from '../../database/revisions.ts'
 import { byWord, defineList, type ListPage } from '../../lists/list.ts'
 import { isOfSubject } from '../members/subject-store.ts'
 import { subjectIds } from './subject-id-store.ts'
@@ -57,12 +57,11 @@ export async function insertTenant(
   tenant: { id: string; name: string; slug: string; at: number },
 ): Promise<boolean> {
   const at = sql.timestamp(new Date(tenant.at))
-  lockOnCluster(tx, tenant.slug)
+  willChange(tx, tenant.slug)
   const inserted = await tx.maybeOne(sql.type(idRow)`
     insert into tenants (id, name, slug, settings, created_at, updated_at)
     values (${tenant.id}, ${tenant.name}, ${tenant.slug}, '{"require_mfa": false, "allowed_email_domains": []}', ${at}, ${at})
     on conflict (slug) do nothing returning id`)
-  if (inserted && tx.distributed) await lockTenant(tx, tenant.id) // which makes its tenant_revisions
   return inserted !== null
 }
 
@@ -73,7 +72,7 @@ export async function changeTenant(
 ): Promise<boolean> {
   const name = sql.fragment`coalesce(${tenant.name ?? null}::text, name)`
   const settings = sql.fragment`settings || ${sql.jsonb(tenant.settings as never)}`
-  lockOnCluster(tx, tenant.id)
+  willChange(tx, tenant.id)
   const changed = await tx.maybeOne(sql.type(idRow)`
     update tenants set name = ${name}, settings = ${settings}, version = version + 1, updated_at = ${sql.timestamp(new Date(tenant.at))}
     where id = ${tenant.id} and deleted_at is null and (name, settings) is distinct from (${name}, ${settings})
@@ -87,7 +86,7 @@ export async function updateStatus(
   change: { id: string; from: readonly TenantStatus[]; to: TenantStatus; at: number },
 ): Promise<boolean> {
   const at = sql.timestamp(new Date(change.at))
-  lockOnCluster(tx, change.id)
+  willChange(tx, change.id)
   const changed = await tx.maybeOne(sql.type(idRow)`
     update tenants set status = ${change.to}, version = version + 1, updated_at = ${at},
       suspended_at = case when ${change.to}::text = 'suspended' then ${at}::timestamptz
@@ -100,7 +99,7 @@ export async function updateStatus(
 
 /** Marks a tenant as deleted; false when it already is. */
 export async function markDeleted(tx: Tx, tenant: { id: string; at: number }): Promise<boolean> {
-  lockOnCluster(tx, tenant.id)
+  willChange(tx, tenant.id)
   const marked = await tx.maybeOne(sql.type(idRow)`
     update tenants set deleted_at = ${sql.timestamp(new Date(tenant.at))}
     where id = ${tenant.id} and deleted_at is null returning id`)
@@ -268,20 +267,15 @@ export function listTenantsNamed(tx: Tx, text: string): Promise<readonly NamedTe
 }
 
 /** Locks a person's tenants in the order of their ids, which it returns. As the system role. */
-export async function lockTenantsOf(tx: Tx, userId: string): Promise<readonly string[]> {
-  const ids = await tx.anyFirst(sql.type(idRow)`
-    select id from tenants where id in (select tenant_id from memberships where user_id = ${userId})
-    order by id ${rowLock(tx, 'no key update')}`)
-  if (tx.distributed) for (const id of ids) await lockTenant(tx, id)
-  return ids
-}
+export const lockTenantsOf = (tx: Tx, userId: string): Promise<readonly string[]> =>
+  lockTenants(tx, sql.fragment`select tenant_id from memberships where user_id = ${userId}`)
 
 /**
  * Deletes tenants whose only member is erased: their names disappear at once, the purge erases the rest later. As the
  * system role.
  */
 export async function eraseTenants(tx: Tx, ids: readonly string[], at: number): Promise<void> {
-  for (const id of ids) lockOnCluster(tx, id)
+  for (const id of ids) willChange(tx, id)
   tx.later(sql.unsafe`
     update tenants set name = 'Erased', slug = 'erased-' || id, version = version + 1, updated_at = ${sql.timestamp(new Date(at))},
       deleted_at = coalesce(deleted_at, ${sql.timestamp(new Date(at))})
@@ -290,13 +284,13 @@ export async function eraseTenants(tx: Tx, ids: readonly string[], at: number): 
 
 /**
  * Counts a new tenant against the limit of its creator; false when they have created `max`, or are erased. The scope
- * must be the person. The lock on the person lets one creation at a time count; on a cluster the caller has it.
+ * must be the person. The lock on the person lets one creation at a time count.
  */
 export async function countCreatedTenant(
   tx: Tx,
   { userId, tenantId, max }: { userId: string; tenantId: string; max: number },
 ): Promise<boolean> {
-  tx.later(sql.unsafe`select 1 from users where id = ${userId} ${rowLock(tx, 'no key update')}`)
+  tx.later(sql.unsafe`select 1 from users where id = ${userId} ${lock(tx, userId, 'no key update')}`)
   tx.later(sql.unsafe`insert into made_tenants (user_id, tenant_id) values (${userId}, ${tenantId})`)
   const made = await tx.oneFirst(sql.type(countRow)`
     select count(*) from made_tenants where user_id = ${userId}`)

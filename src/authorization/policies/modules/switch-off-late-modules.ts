@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import { nilUuid } from '../../../crypto/uuid.ts'
 import { type Databases, inTenant } from '../../../database/executor/transaction.ts'
-import { incrementPolicyRevision } from '../../../database/revisions.ts'
+import { revise } from '../../../database/revisions.ts'
 import { appendAudit } from '../../../messages/audit/append-audit.ts'
 import { appendEvent } from '../../../messages/outbox/append-event.ts'
 import { areOfSeveral, countEnds } from '../../../policy-engine/sandbox/module-pauses.ts'
@@ -38,7 +38,7 @@ function switchOff(db: Pick<Databases, 'api'>, about: Module, at: number): Promi
   const { tenantId, policyId, version } = about
   const requestId = `module-${randomUUID()}`
   return inTenant(db, { tenantId, userId: nilUuid }, async (tx) => {
-    incrementPolicyRevision(tx, tenantId)
+    revise(tx, tenantId)
     if (!(await switchOffModule(tx, about, at))) return
     await appendEvent(tx, {
       tenantId,
