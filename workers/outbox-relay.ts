@@ -1,9 +1,9 @@
-import { isNodeAway } from '../src/database/executor/database-errors.ts'
+import { isPartAway } from '../src/database/executor/database-errors.ts'
 import { asWorker, isDatabaseUnavailable, type Tx } from '../src/database/executor/transaction.ts'
 import { deadLetter } from '../src/messages/outbox/acknowledge.ts'
 import {
-  claimOnLivingNodes,
   claimOverdue,
+  claimReachable,
   claimWaiting,
   type EnqueuedMessage,
   listForUnknownQueues,
@@ -30,7 +30,7 @@ const batch = 100
 const poll = 1_000
 
 /** ms until a relay asks a node again that was away. */
-const nodeRetryMs = 10_000
+const partRetryMs = 10_000
 
 // During an upgrade, relays of the newer release take the messages for its queues; a day is enough for that.
 const unknownAfter = 86_400_000
@@ -79,14 +79,13 @@ export async function startRelay(
     return full || more
   }
   let awayUntil = 0
-  /** While a node of a cluster is away, the tenants of the other nodes are served. Nothing else is checked meanwhile. */
+  /** While a part of the database is away, the tenants of the other parts are served. Nothing else is checked meanwhile. */
   const roundWithoutAway = async () => {
-    if (performance.now() < awayUntil)
-      return (await relayWaiting(deps, backend, claimOnLivingNodes)) === batch
+    if (performance.now() < awayUntil) return (await relayWaiting(deps, backend, claimReachable)) === batch
     return round().catch((error: Error) => {
-      if (!isNodeAway(error)) throw error
+      if (!isPartAway(error)) throw error
       report(error)
-      awayUntil = performance.now() + nodeRetryMs
+      awayUntil = performance.now() + partRetryMs
       return true
     })
   }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { addToDay } from '../../database/daily-counts.ts'
 import { writeAsSystem } from '../../database/executor/batch.ts'
-import { isNodeAway } from '../../database/executor/database-errors.ts'
+import { isPartAway } from '../../database/executor/database-errors.ts'
 import { asSystem, type Databases, isDatabaseUnavailable } from '../../database/executor/transaction.ts'
 import { decisionPace } from '../../limits/decision-budget.ts'
 import { sumPerMinute } from '../../limits/sum-per-minute.ts'
@@ -85,7 +85,7 @@ export function decisionLog({ db, log, metrics, config, access, shadowCounts }: 
       await note(quota.learn(kept, added, at), at)
     } catch (error) {
       // A decision that cannot be written must not prevent writing the others.
-      if (group.length > 1 && (!isDatabaseUnavailable(error) || isNodeAway(error))) {
+      if (group.length > 1 && (!isDatabaseUnavailable(error) || isPartAway(error))) {
         for (const one of group) await write([one])
         return
       }
@@ -111,7 +111,7 @@ export function decisionLog({ db, log, metrics, config, access, shadowCounts }: 
       await note(quota.learn(kept, added, at), at)
     } catch (error) {
       // A tenant that cannot be counted must not prevent counting the others.
-      if (added.size > 1 && (!isDatabaseUnavailable(error) || isNodeAway(error)))
+      if (added.size > 1 && (!isDatabaseUnavailable(error) || isPartAway(error)))
         for (const one of added) await count(new Map([one]), at)
       else log.warn({ err: error, tenants: added.size }, 'decisions of changes were not counted')
     }

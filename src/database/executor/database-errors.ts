@@ -26,11 +26,14 @@ export function isDatabaseUnavailable(error: unknown): boolean {
 export function isDatabaseAway(error: unknown): boolean {
   const late = (cause: unknown): boolean =>
     /^(57014|55P03|25P03)$/.test(sqlState(cause)) ||
-    isNodeAway(cause) ||
+    isPartAway(cause) ||
     (cause instanceof Error && cause.cause !== undefined && late(cause.cause))
   return isDatabaseUnavailable(error) && !late(error)
 }
 
-/** True when a coordinator answers that it does not reach a node: what it says is an error, and no end of the connection. */
-export const isNodeAway = (error: unknown): boolean =>
+/**
+ * True when a part of the database is away, and with it some tenants: the coordinator of a cluster answers that it does not reach a node. What it
+ * says is an error, and no end of the connection.
+ */
+export const isPartAway = (error: unknown): boolean =>
   /^08/.test(sqlState(error)) && (error as { severity?: string }).severity === 'ERROR'

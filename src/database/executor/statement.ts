@@ -114,7 +114,8 @@ function rowOf(parsers: (readonly [string, Parse])[], row: (string | null)[]): Q
   return read
 }
 
-function checkedRow({ sql, parser }: QuerySqlToken, row: QueryResultRow): QueryResultRow {
+/** The row, if it matches the schema of its query; throws (a bug of ours) otherwise. */
+export function checkedRow({ sql, parser }: QuerySqlToken, row: QueryResultRow): QueryResultRow {
   const checked = parser['~standard'].validate(row)
   if (checked instanceof Promise) throw new Error('Row schemas are checked synchronously')
   if (!checked.issues) return checked.value as QueryResultRow

@@ -5,6 +5,7 @@ import type { Read } from '../../database/executor/read.ts'
 import { countRow, idRow } from '../../database/executor/row-schemas.ts'
 import { listsOfValues } from '../../database/executor/rows.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { distinctPairs, lockableGroups, ofTenants } from '../../database/of-tenants.ts'
 import { byText, byWord, defineList, type ListPage } from '../../lists/list.ts'
 import { earliestId, timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import { wakeRelays } from '../../messages/outbox/wake-relays.ts'
@@ -167,19 +168,17 @@ async function openDeliveries(
   return (await opened).reduce((sum, { rowCount }) => sum + rowCount, 0)
 }
 
-/** The webhooks that subscribe to these events, tenant by tenant on a cluster: Citus locks rows of one shard at a time. */
+/** The webhooks that subscribe to these events. */
 async function listSubscriptionsTo(tx: Tx, events: readonly MessageKey[]): Promise<Subscription[]> {
-  const inOrder = events.toSorted((one, other) => (one.tenantId < other.tenantId ? -1 : 1))
-  const groups = tx.distributed ? [...Map.groupBy(inOrder, ({ tenantId }) => tenantId).values()] : [events]
-  const lists = groups.map((group) => {
+  const lists = lockableGroups(tx, events).map((group) => {
     const keys = sql.unnest(
       group.map(({ tenantId, id }) => [tenantId, id]),
       ['uuid', 'uuid'],
     )
-    const tenant = tx.distributed ? sql.fragment`and e.tenant_id = ${group[0]!.tenantId}` : sql.fragment``
     return listSubscriptions(
       tx,
-      sql.fragment`${keys} as m (tenant_id, id) join events e on e.tenant_id = m.tenant_id and e.id = m.id ${tenant}`,
+      sql.fragment`${keys} as m (tenant_id, id) join events e on e.tenant_id = m.tenant_id and e.id = m.id
+        ${ofTenants(tx, sql.fragment`e.tenant_id`, group)}`,
     )
   })
   return (await Promise.all(lists)).flat()
@@ -351,26 +350,11 @@ export async function giveUpWithoutEvent(
 
 const deletedWebhook = z.object({ tenant_id: z.string(), webhook_id: z.string() })
 
-/**
- * The deleted webhooks that still have deliveries. As the worker role. Skips from webhook to webhook along the index, so
- * the number of deliveries does not matter. Citus cannot do that: each node reads its part of the index.
- */
-export function listDeletedWebhooks(tx: Tx): Promise<readonly z.infer<typeof deletedWebhook>[]> {
-  if (tx.distributed)
-    return tx.any(sql.type(deletedWebhook)`
-      select distinct d.tenant_id, d.webhook_id from webhook_deliveries d
-      where not exists (select 1 from webhooks w where w.tenant_id = d.tenant_id and w.id = d.webhook_id)`)
-  return tx.any(sql.type(deletedWebhook)`
-    with recursive known as (
-      (select tenant_id, webhook_id from webhook_deliveries order by tenant_id, webhook_id limit 1)
-      union all
-      select next.tenant_id, next.webhook_id from known k cross join lateral (
-        select tenant_id, webhook_id from webhook_deliveries d
-        where (d.tenant_id, d.webhook_id) > (k.tenant_id, k.webhook_id) order by tenant_id, webhook_id limit 1) next
-    )
-    select tenant_id, webhook_id from known k
-    where not exists (select 1 from webhooks w where w.tenant_id = k.tenant_id and w.id = k.webhook_id)`)
-}
+/** The deleted webhooks that still have deliveries, however many. As the worker role. */
+export const listDeletedWebhooks = (tx: Tx): Promise<readonly z.infer<typeof deletedWebhook>[]> =>
+  tx.any(sql.type(deletedWebhook)`
+    select d.tenant_id, d.webhook_id from (${distinctPairs(tx, 'webhook_deliveries', 'webhook_id')}) d
+    where not exists (select 1 from webhooks w where w.tenant_id = d.tenant_id and w.id = d.webhook_id)`)
 
 /** Deletes at most `limit` deliveries of a webhook; returns how many. As the worker role. */
 export async function deleteDeliveriesOf(

@@ -15,7 +15,7 @@ const keyContextRow = authContextRow.extend({
 export type KeyContextRow = z.infer<typeof keyContextRow>
 
 /**
- * What a request needs to know about its key and the key's holder, in one query (on a cluster three, sent together); null if one of them is deleted. A key is
+ * What a request needs to know about its key and the key's holder, in one round trip; null if one of them is deleted. A key is
  * no sign-in: its time of authentication is 1970, so that no policy takes it for a recent one. Sessions that were ended in
  * the tenant do not concern it. `now` is in ms since 1970.
  */

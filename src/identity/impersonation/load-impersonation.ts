@@ -2,7 +2,7 @@ import { type Read, readInTenant } from '../../database/executor/read.ts'
 import type { Databases } from '../../database/executor/transaction.ts'
 import { ApiError } from '../../errors.ts'
 import type { Holder } from '../../tenancy/roles/grantable-roles.ts'
-import { type AuthContextRow, findAuthContext } from '../sessions/context-store.ts'
+import { type AuthContextRow, findAuthContext, isOverHere } from '../sessions/context-store.ts'
 import { assertCanImpersonate } from './check-impersonation.ts'
 import { findMemberContext } from './store.ts'
 
@@ -36,7 +36,7 @@ export async function loadImpersonation(
     findMemberContext(read, { userId, tenantId }),
     readInTenant(db, scope, (own) => findAuthContext(own, { ...scope, sessionId, familyId, now })),
   ])
-  if (!member || !actor?.is_active || actor.over || actor.over_here) return null
+  if (!member || !actor?.is_active || actor.over || isOverHere(actor)) return null
   if (actor.membership_status !== 'active')
     throw new ApiError(403, 'no_active_membership', 'You are not an active member of this tenant.')
   assertCanImpersonate(holderOf(actor), holderOf(member))

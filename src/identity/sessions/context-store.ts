@@ -1,10 +1,12 @@
 import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
 import { nilUuid } from '../../crypto/uuid.ts'
-import { parameterized, secondsOf } from '../../database/executor/parameterized.ts'
+import { joinRows, parameterizedJoin } from '../../database/executor/join-rows.ts'
+import { secondsOf } from '../../database/executor/parameterized.ts'
 import type { Read } from '../../database/executor/read.ts'
 import { sql } from '../../database/executor/transaction.ts'
 import { isProven } from '../../database/proven-address.ts'
+import { revisionOf } from '../../database/revisions.ts'
 import { systemRoles } from '../../policy-engine/catalogue/actions.ts'
 import { acr } from './store.ts'
 
@@ -25,7 +27,9 @@ export const authContextRow = z.object({
   auth_time: z.number(),
   second_factor_at: z.number().nullable(),
   over: z.boolean(),
-  over_here: z.boolean(),
+  begun_at: z.number().nullable(),
+  /** When the tenant ended the sessions of the member that had begun by then. */
+  ended_here_at: z.number().nullable(),
   tenant_id: z.uuid().nullable(),
   tenant_status: z.enum(['active', 'suspended', 'archived']).nullable(),
   require_mfa: z.boolean().nullable(),
@@ -45,6 +49,10 @@ export const authContextRow = z.object({
 
 export type AuthContextRow = z.infer<typeof authContextRow>
 
+/** Whether the tenant ended the session for itself. */
+export const isOverHere = ({ begun_at, ended_here_at }: AuthContextRow): boolean =>
+  begun_at !== null && ended_here_at !== null && ended_here_at >= begun_at
+
 type BearerKey = {
   userId: string
   sessionId: string
@@ -54,11 +62,13 @@ type BearerKey = {
   now: number
 }
 
-/** Everything that a request needs to know about its bearer, in one query (on a cluster three, sent together): session, chain, person, tenant, membership, roles. */
+/** Everything that a request needs to know about its bearer, in one round trip: session, chain, person, tenant, membership, roles. */
 export function findAuthContext(read: Read, { now, ...bearer }: BearerKey): Promise<AuthContextRow | null> {
-  const values = { ...bearer, familyId: bearer.familyId ?? nilUuid, seconds: secondsOf(now) }
-  if (read.distributed) return authContextWith(read, bearer, sessionOf(values, overAt(values)))
-  return read.maybeOne(authContextStatement(values))
+  return readSessionContext(read, {
+    ...bearer,
+    familyId: bearer.familyId ?? nilUuid,
+    seconds: secondsOf(now),
+  })
 }
 
 type AtSeconds = Omit<BearerKey, 'now' | 'familyId'> & { familyId: string; seconds: string }
@@ -66,8 +76,8 @@ type AtSeconds = Omit<BearerKey, 'now' | 'familyId'> & { familyId: string; secon
 const overAt = ({ seconds }: AtSeconds) =>
   sql.fragment`s.ended_at is not null or f.ended_at is not null or least(s.expires_at, f.ends_at) <= to_timestamp(${seconds})`
 
-const authContextStatement = parameterized((bearer: AtSeconds) =>
-  contextStatement(authContextRow, bearer, { ...persons, session: sessionOf(bearer, overAt(bearer)) }),
+const readSessionContext = parameterizedJoin(authContextRow, (bearer: AtSeconds, read) =>
+  contextQueries(read, bearer, { ...persons, session: sessionOf(bearer, overAt(bearer)) }),
 )
 
 /**
@@ -138,82 +148,31 @@ export const authContextWith = (
 ): Promise<AuthContextRow | null> => readContext(tx, authContextRow, bearer, { ...persons, session })
 
 /** Reads an {@link authContextRow} and the `more` columns, as `row` describes them. Null without session or person. */
-export function readContext<Row extends z.ZodObject>(
+export const readContext = <Row extends z.ZodObject>(
   read: Read,
   row: Row,
   bearer: Member,
   parts: ContextParts,
-): Promise<z.infer<Row> | null> {
-  if (read.distributed) return readContextOfCluster(read, row, bearer, parts)
-  return read.maybeOne(contextStatement(row, bearer, parts)) as Promise<z.infer<Row> | null>
-}
+): Promise<z.infer<Row> | null> =>
+  joinRows(read, row, contextQueries(read, bearer, parts)) as Promise<z.infer<Row> | null>
 
-function contextStatement<Row extends z.ZodObject>(row: Row, bearer: Member, parts: ContextParts) {
+/** The session, the person, and the tenant with the membership. */
+function contextQueries(read: Read, bearer: Member, parts: ContextParts): FragmentSqlToken[] {
   const { users, memberColumn, session, more = sql.fragment`` } = parts
-  return sql.type(row)`
-    select ${sessionColumns}, ${personColumns(bearer, parts)}, ${tenantColumns},
-           (m.sessions_ended_at >= s.begun_at) is true as over_here, ${memberColumns} ${more}
-    from (${session}) s join ${users} u on u.id = ${bearer.userId}
-    left join ${tenantOf(bearer)}
-    left join memberships m on m.tenant_id = ${bearer.tenantId} and m.tenant_id = t.id and ${memberColumn} = u.id
-    ${rolesOfMember(bearer)}`
-}
-
-const begun = z.looseObject({ begun_at: z.number().nullable() })
-const described = z.looseObject({ user_id: z.uuid() })
-const joined = z.looseObject({
-  tenant_id: z.uuid().nullable(),
-  policy_revision: z.number().nullable(),
-  membership_id: z.uuid().nullable(),
-  sessions_ended_at: z.number().nullable(),
-  policy_changes: z.number(),
-})
-const noMember = {
-  membership_id: null,
-  membership_status: null,
-  department_id: null,
-  manager_id: null,
-  joined_at: null,
-  attributes: null,
-  roles: [],
-  role_ids: [],
-  system_roles: [],
-  permissions: [],
-}
-
-/**
- * The same in three statements, sent together: the session, the person, and on one node the tenant and the membership. Sessions
- * and factors are on the coordinator and keys on a node, which one statement cannot join.
- */
-async function readContextOfCluster<Row extends z.ZodObject>(
-  read: Read,
-  row: Row,
-  bearer: Member,
-  parts: ContextParts,
-): Promise<z.infer<Row> | null> {
-  const { users, memberColumn, more = sql.fragment`` } = parts
-  const [session, person, found] = await Promise.all([
-    read.maybeOne(sql.type(begun)`select ${sessionColumns}, s.begun_at ${more} from (${parts.session}) s`),
-    read.maybeOne(sql.type(described)`
-      select ${personColumns(bearer, parts)} from ${users} u where u.id = ${bearer.userId}`),
-    read.maybeOne(sql.type(joined)`
-      select ${tenantColumns}, ${memberColumns}, m.sessions_ended_at, coalesce(v.policy_changes, 0) as policy_changes
+  const { userId, tenantId } = bearer
+  return [
+    sql.fragment`select ${sessionColumns} ${more} from (${session}) s`,
+    sql.fragment`select ${personColumns(bearer, parts)} from ${users} u where u.id = ${userId}`,
+    sql.fragment`
+      select ${tenantColumns}, ${revisionOf(read, tenantId)} as policy_revision, ${memberColumns}
       from (select 1) one
-      left join ${tenantOf(bearer)}
-      left join tenant_revisions v on v.tenant_id = ${bearer.tenantId}
-      left join memberships m on m.tenant_id = ${bearer.tenantId} and ${memberColumn} = ${bearer.userId}
-      ${rolesOfMember(bearer)}`),
-  ])
-  if (!session || !person || !found) return null
-  const isMember = found.tenant_id !== null && found.membership_id // a deleted tenant has no members
-  const ended = isMember ? found.sessions_ended_at : null
-  const over = ended !== null && session.begun_at !== null && ended >= session.begun_at
-  const revision = found.policy_revision === null ? null : found.policy_revision + found.policy_changes
-  const context = { ...session, ...person, ...found, ...(!isMember && noMember) }
-  return row.parse({ ...context, policy_revision: revision, over_here: over }) as z.infer<Row>
+      left join tenants t on t.id = ${tenantId} and t.deleted_at is null
+      left join memberships m on m.tenant_id = ${tenantId} and m.tenant_id = t.id and ${memberColumn} = ${userId}
+      ${rolesOfMember(bearer)}`,
+  ]
 }
 
-const sessionColumns = sql.fragment`s.acr, s.amr, s.auth_time, s.second_factor_at, s.over`
+const sessionColumns = sql.fragment`s.acr, s.amr, s.auth_time, s.second_factor_at, s.begun_at, s.over`
 
 const personColumns = ({ userId }: Member, { hasFactor }: ContextParts) => sql.fragment`
   u.id as user_id, u.email, u.first_name, u.last_name, ${isProven} as email_verified,
@@ -221,14 +180,11 @@ const personColumns = ({ userId }: Member, { hasFactor }: ContextParts) => sql.f
 
 const tenantColumns = sql.fragment`
   t.id as tenant_id, t.status as tenant_status, (t.settings ->> 'require_mfa')::boolean as require_mfa,
-  t.settings ->> 'time_zone' as time_zone, t.policy_revision`
-
-const tenantOf = ({ tenantId }: Member) =>
-  sql.fragment`tenants t on t.id = ${tenantId} and t.deleted_at is null`
+  t.settings ->> 'time_zone' as time_zone`
 
 const memberColumns = sql.fragment`
   m.id as membership_id, m.status as membership_status, m.department_id, m.manager_id, m.joined_at, m.attributes,
-  r.roles, r.role_ids, r.system_roles, r.permissions`
+  m.sessions_ended_at as ended_here_at, r.roles, r.role_ids, r.system_roles, r.permissions`
 
 const rolesOfMember = ({ tenantId }: Member) => sql.fragment`
   cross join lateral (

@@ -12,6 +12,7 @@ import {
   findAuthContext,
   findPendingAuthContext,
   findRequesterContext,
+  isOverHere,
 } from './context-store.ts'
 
 /** Reads the context of a token's bearer. The scope of `read` is exactly that tenant and person. */
@@ -88,7 +89,7 @@ const authContextOf = (row: AuthContextRow, config: Config): AuthContext => ({
     secondFactorAt: row.second_factor_at,
     attainableAcr: channelsOn(config).length > 0 ? 'aal2' : 'aal1',
     over: row.over,
-    overHere: row.over_here,
+    overHere: isOverHere(row),
   },
   impersonator: null,
   scopes: null,

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import type { Sealer } from '../../crypto/seal.ts'
 import { skippingLocked } from '../../database/claim-rows.ts'
-import { onNodesOf } from '../../database/cluster/nodes.ts'
 import { deleteOld } from '../../database/delete-old.ts'
 import { countRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { ofTenants } from '../../database/of-tenants.ts'
 import { earliestId } from '../outbox/time-ordered-id.ts'
 import type { MessageKey } from '../queues/queued-message.ts'
 import { type MailQueue, mailQueues } from '../queues/queues.ts'
@@ -98,7 +98,7 @@ export async function eraseFailed(tx: Tx, mails: readonly { tenantId: string; id
     update mails m set content_sealed = null
     from ${sql.unnest(rows, ['uuid', 'uuid'])} as g (tenant_id, id)
     where m.tenant_id = g.tenant_id and m.id = g.id and m.status = 'failed'
-      ${onNodesOf(tx, sql.fragment`m.tenant_id`, mails)}`)
+      ${ofTenants(tx, sql.fragment`m.tenant_id`, mails)}`)
 }
 
 /** Deletes up to `limit` mails from before `before` (ms since 1970), sent or not; gives how many. */

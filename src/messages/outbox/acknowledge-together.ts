@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { onNodesOf } from '../../database/cluster/nodes.ts'
-import { isNodeAway } from '../../database/executor/database-errors.ts'
+import { isPartAway } from '../../database/executor/database-errors.ts'
 import {
   asWorker,
   type Databases,
@@ -8,6 +7,7 @@ import {
   sql,
   type Tx,
 } from '../../database/executor/transaction.ts'
+import { ofTenants } from '../../database/of-tenants.ts'
 import { outsideSpans } from '../../observe/tracing/span.ts'
 import type { MessageKey } from '../queues/queued-message.ts'
 import type { QueueName } from '../queues/queues.ts'
@@ -41,7 +41,7 @@ export function acknowledgeTogether(
           ['uuid', 'uuid'],
         )} as g (tenant_id, id)
         where o.tenant_id = g.tenant_id and o.id = g.id and o.queue = ${queue}
-          ${onNodesOf(tx, sql.fragment`o.tenant_id`, group)}
+          ${ofTenants(tx, sql.fragment`o.tenant_id`, group)}
         returning o.id`)
       const gone = new Set(rows.map((row) => row.id))
       const acknowledged = group.filter(({ id }) => gone.has(id))
@@ -55,7 +55,7 @@ export function acknowledgeTogether(
         for (const { id, done } of group) done(gone.has(id))
       },
       async (error) => {
-        if (group.length > 1 && (!isDatabaseUnavailable(error) || isNodeAway(error)))
+        if (group.length > 1 && (!isDatabaseUnavailable(error) || isPartAway(error)))
           for (const one of group) await answer([one])
         else for (const { failed } of group) failed(error)
       },

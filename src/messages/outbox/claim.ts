@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { mayClaim, skippingLocked } from '../../database/claim-rows.ts'
-import { listOnLivingNodes } from '../../database/cluster/nodes.ts'
+import { listReachable, mayClaim, skippingLocked } from '../../database/claim-rows.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import type { MessageKey, QueuedMessage } from '../queues/queued-message.ts'
 import { queues } from '../queues/queues.ts'
@@ -36,10 +35,10 @@ export async function claimWaiting(tx: Tx, limit: number): Promise<OutboxMessage
   return rows.map(messageOf)
 }
 
-/** The same while a node of a cluster is away: the messages of tenants on the other nodes. */
-export async function claimOnLivingNodes(tx: Tx, limit: number): Promise<OutboxMessage[]> {
+/** The same while a part of the database is away: the messages of tenants on the other parts. */
+export async function claimReachable(tx: Tx, limit: number): Promise<OutboxMessage[]> {
   if (!(await mayClaim(tx, claiming))) return []
-  const rows = await listOnLivingNodes(
+  const rows = await listReachable(
     tx,
     'outbox',
     `select tenant_id, id, queue, payload from %s

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { onNodesOf } from '../../database/cluster/nodes.ts'
 import { everyTenant } from '../../database/delete-old.ts'
 import { countRow } from '../../database/executor/row-schemas.ts'
 import { listsOfValues } from '../../database/executor/rows.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { ofTenants } from '../../database/of-tenants.ts'
 import type { MessageKey } from '../queues/queued-message.ts'
 import { earliestId } from './time-ordered-id.ts'
 
@@ -24,8 +24,8 @@ export interface Newest {
 export async function numberEvents(tx: Tx, newest: Newest[]): Promise<void> {
   if (newest.length === 0) return
   const rows = newest.map(({ tenantId, eventId }) => [tenantId, eventId])
-  const ofEvents = onNodesOf(tx, sql.fragment`e.tenant_id`, newest)
-  const ofCounters = onNodesOf(tx, sql.fragment`s.tenant_id`, newest)
+  const ofEvents = ofTenants(tx, sql.fragment`e.tenant_id`, newest)
+  const ofCounters = ofTenants(tx, sql.fragment`s.tenant_id`, newest)
   for (const values of listsOfValues(newest.map(({ tenantId }) => [tenantId, 0]).sort()))
     tx.later(sql.unsafe`
       insert into event_sequences as s (tenant_id, last) ${values}
@@ -63,7 +63,7 @@ export function listEventsOf(tx: Tx, messages: MessageKey[]): Promise<readonly z
       messages.map(({ tenantId, id }) => [tenantId, id]),
       ['uuid', 'uuid'],
     )} as m (tenant_id, id)
-    join events e on e.tenant_id = m.tenant_id and e.id = m.id ${onNodesOf(tx, sql.fragment`e.tenant_id`, messages)}`)
+    join events e on e.tenant_id = m.tenant_id and e.id = m.id ${ofTenants(tx, sql.fragment`e.tenant_id`, messages)}`)
 }
 
 /**

@@ -1,9 +1,9 @@
-import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
 import type { Read } from '../../database/executor/read.ts'
 import { countRow, idRow, lockedRow, tenantIdRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { lock, willChange } from '../../database/locks.ts'
+import { memberCount, membershipsOf, roleNames } from '../../database/memberships-of.ts'
 import { isFromBefore } from '../../database/proven-address.ts'
 import { lockTenants } from '../../database/revisions.ts'
 import { byWord, defineList, type ListPage } from '../../lists/list.ts'
@@ -40,15 +40,7 @@ const columns = sql.fragment`
   t.id, t.name, t.slug, t.status, t.settings, t.created_at, t.updated_at, t.suspended_at, t.archived_at,
   t.version, t.name_key`
 
-// `tenant`: the tenant of the membership `m`. A value lets Citus ask one node.
-const rolesIn = (tenant: FragmentSqlToken) => sql.fragment`
-  array(select r.name from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
-        where mr.tenant_id = ${tenant} and mr.membership_id = m.id order by r.created_at, r.id)`
-
-const countIn = (tenant: FragmentSqlToken) => sql.fragment`
-  coalesce((select c.rows from row_counts c where c.tenant_id = ${tenant} and c.relation = 'memberships'), 0)`
-
-/** The same for tenants `t` without a membership of theirs. */
+/** The count of members of tenants `t` without a membership of theirs. */
 const countMembers = sql.fragment`left join row_counts c on c.tenant_id = t.id and c.relation = 'memberships'`
 
 /** Inserts a tenant; false when its slug is taken. */
@@ -126,7 +118,7 @@ export function countTenantsBehind(tx: Tx, revision: number): Promise<number> {
 export function findTenant(tx: Read, tenantId: string, userId: string): Promise<TenantRow | null> {
   const tenant = sql.fragment`${tenantId}`
   return tx.maybeOne(sql.type(tenantRow)`
-    select ${columns}, ${countIn(tenant)} as member_count, ${rolesIn(tenant)} as my_roles
+    select ${columns}, ${memberCount(tenant)} as member_count, ${roleNames(tenant)} as my_roles
     from tenants t join memberships m on m.tenant_id = t.id and m.tenant_id = ${tenantId} and ${isOfSubject(userId)}
     where t.id = ${tenantId} and t.deleted_at is null`)
 }
@@ -148,26 +140,22 @@ export interface TenantsWanted {
   only: string | null
 }
 
-/** The active memberships `m` in tenants `t`. On a cluster only memberships_of finds all of a person's without asking every node. */
+/** The active memberships `m` in tenants `t`. */
 const activeIn = (read: Read, { userId, only }: TenantsWanted) => {
   const [memberships, wanted] =
-    only !== null
-      ? [sql.fragment`memberships`, sql.fragment`m.tenant_id = ${only} and ${isOfSubject(userId)}`]
-      : read.distributed
-        ? [sql.fragment`memberships_of(${userId})`, sql.fragment`true`]
-        : [sql.fragment`memberships`, sql.fragment`m.user_id = ${userId}`]
+    only === null
+      ? [membershipsOf(read, userId), sql.fragment`true`]
+      : [sql.fragment`memberships`, sql.fragment`m.tenant_id = ${only} and ${isOfSubject(userId)}`]
   return sql.fragment`
     ${memberships} m join tenants t on t.id = m.tenant_id and t.deleted_at is null where ${wanted} and m.status = 'active'`
 }
 
 /** Tenants with an active membership. As the system role. */
 export function listTenantsOf(read: Read, of: TenantsWanted, page: ListPage): Promise<readonly TenantRow[]> {
-  const tenant = of.only === null ? sql.fragment`m.tenant_id` : sql.fragment`${of.only}`
-  // Postgres computes these for the rows of the page only; memberships_of does for all rows, so one Postgres does not call it.
-  const [count, roles] =
-    read.distributed && of.only === null
-      ? [sql.fragment`m.member_count`, sql.fragment`m.roles`]
-      : [countIn(tenant), rolesIn(tenant)]
+  const tenant = of.only === null ? null : sql.fragment`${of.only}`
+  const [count, roles] = tenant
+    ? [memberCount(tenant), roleNames(tenant)]
+    : [sql.fragment`m.member_count`, sql.fragment`m.roles`]
   return read.any(sql.type(tenantRow)`
     select ${columns}, ${count} as member_count, ${roles} as my_roles from ${activeIn(read, of)} ${page.tail}`)
 }
@@ -208,15 +196,11 @@ export async function deletePurged(tx: Tx, tenantId: string): Promise<number> {
  * The tenant that a person joined first and that is not deleted, or null. It gets rows about their account, so one from
  * before the first proof of their address comes last: its members can be strangers. As the system role.
  */
-export function findFirstTenantOf(tx: Tx, userId: string): Promise<string | null> {
-  const [memberships, id] = tx.distributed
-    ? [sql.fragment`memberships_of(${userId})`, sql.fragment`m.membership_id`]
-    : [sql.fragment`(select * from memberships where user_id = ${userId})`, sql.fragment`m.id`]
-  return tx.maybeOneFirst(sql.type(tenantIdRow)`
-    select m.tenant_id from ${memberships} m join tenants t on t.id = m.tenant_id and t.deleted_at is null
+export const findFirstTenantOf = (tx: Tx, userId: string): Promise<string | null> =>
+  tx.maybeOneFirst(sql.type(tenantIdRow)`
+    select m.tenant_id from ${membershipsOf(tx, userId)} m join tenants t on t.id = m.tenant_id and t.deleted_at is null
     join users u on u.id = ${userId}
-    order by ${isFromBefore}, m.joined_at, ${id} limit 1`)
-}
+    order by ${isFromBefore}, m.joined_at, m.id limit 1`)
 
 const tenantSummary = z.object({
   id: z.uuid(),

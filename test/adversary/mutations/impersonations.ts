@@ -37,8 +37,8 @@ export const impersonationsMutations: readonly Mutation[] = [
     what: 'an impersonation outlives the session of the actor',
     attacks: ['impersonation'],
     file: 'src/identity/impersonation/load-impersonation.ts',
-    find: '|| actor.over || actor.over_here',
-    replace: '|| actor.over_here',
+    find: '|| actor.over || isOverHere(actor)',
+    replace: '|| isOverHere(actor)',
   },
   {
     what: 'an impersonation does what takes a session',
