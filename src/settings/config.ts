@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import type { Sending } from '../database/executor/scope.ts'
 import { certificateFault } from '../http/new-server.ts'
 import { type Setting, SettingError } from './forms.ts'
 import { isLoopbackHost } from './loopback.ts'
@@ -65,12 +64,6 @@ export function readConfig(
   if (faults.length > 0) throw new ConfigError(faults)
   return Object.freeze(config)
 }
-
-/** How pools send statements to this database. */
-export const sendingOf = (config: Config): Sending => ({
-  prepared: config.DATABASE_PREPARED_STATEMENTS,
-  distributed: config.DATABASE_DISTRIBUTED,
-})
 
 function givenText(env: Record<string, string | undefined>, name: string): string | undefined {
   const file = env[`${name}_FILE`]

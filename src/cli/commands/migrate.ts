@@ -1,6 +1,10 @@
-import { oneConnectionForEachNode } from '../../database/cluster/distribute.ts'
 import { assertAnswers } from '../../database/isolation/soundness.ts'
-import { migrate as bringUp, missingMigrations, withMigrationLock } from '../../database/migrate/migrate.ts'
+import {
+  beginAsOwner,
+  migrate as bringUp,
+  missingMigrations,
+  withMigrationLock,
+} from '../../database/migrate/migrate.ts'
 import { OlderRunning } from '../../database/migrate/running-releases.ts'
 import {
   NamesInUse,
@@ -86,8 +90,7 @@ const rename = (url: string, names: NewNames): Promise<Use[]> =>
   withMigrationLock(url, async (client) => {
     const { rows } = await client.query("select to_regclass('public.tenants') is not null as there")
     if (!rows[0].there) return []
-    // On Citus, rows of all nodes are read before the tenants change. Elsewhere the setting means nothing.
-    await client.query(`begin; set local role bailiwick_owner; ${oneConnectionForEachNode}`)
+    await beginAsOwner(client)
     const renamed = await renameResources(client, names).catch((error) => {
       throw error instanceof NamesInUse
         ? new Refused(`names_${error.obstacle}`, `${table(error.uses)}\n${obstacles[error.obstacle]}`)

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { fellowMembersDistributed } from '../isolation/isolation-policies.ts'
-import { withMigrationLock } from '../migrate/migrate.ts'
+import { beginAsOwner, withMigrationLock } from '../migrate/migrate.ts'
 import { anchor, listPlaces, misplaced, referenceTables, stateOf, type TablePlace } from './distribution.ts'
 
 interface ForeignKey {
@@ -15,7 +15,6 @@ interface ForeignKey {
  */
 export function distribute(url: string, onStep: (line: string) => void): Promise<string[]> {
   return changePlacement(url, async (client) => {
-    await client.query(oneConnectionForEachNode)
     await addMissing(client)
     // From here on, locks of tables: a repeated run, which may meet a running service, takes none.
     await readByPerson(client)
@@ -34,9 +33,8 @@ export const changePlacement = <T>(url: string, work: (client: pg.Client) => Pro
   withMigrationLock(
     url,
     async (client) => {
-      await client.query('set role bailiwick_owner')
       await client.query('set client_min_messages = warning')
-      await client.query('begin')
+      await beginAsOwner(client)
       await client.query("set local lock_timeout = '10s'")
       const result = await work(client)
       await client.query('commit')
@@ -44,9 +42,6 @@ export const changePlacement = <T>(url: string, work: (client: pg.Client) => Pro
     },
     'bailiwick-distribute',
   )
-
-/** Foreign keys between distributed and reference tables need one connection for each node. */
-export const oneConnectionForEachNode = "set local citus.multi_shard_modify_mode = 'sequential'"
 
 /**
  * Whom a tenant sees, on a distributed database. A policy there cannot ask for a membership, so this one asks for a scope only

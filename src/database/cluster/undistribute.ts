@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { exemptTables } from '../isolation/isolation-policies.ts'
 import { listMigrations } from '../migrate/migrate.ts'
-import { changePlacement, oneConnectionForEachNode } from './distribute.ts'
+import { changePlacement } from './distribute.ts'
 import { listPlaces } from './distribution.ts'
 
 /**
@@ -22,7 +22,6 @@ export function undistribute(url: string, onStep: (line: string) => void): Promi
 async function moveBack(client: pg.Client, onStep: (line: string) => void): Promise<string[]> {
   const spread = await listSpread(client)
   if (spread.length === 0) return []
-  await client.query(oneConnectionForEachNode)
   const { rows: comments } = await client.query<{ statement: string }>(commentStatements)
   for (const table of spread) {
     if (!(await listSpread(client)).includes(table)) continue

@@ -1,4 +1,5 @@
 import { isUuid } from '../../crypto/uuid.ts'
+import type { Config } from '../../settings/config.ts'
 import type { Answer, Statement } from './flush.ts'
 import { type Pool, statementNamed } from './pool.ts'
 
@@ -12,6 +13,12 @@ export interface Scope {
 
 /** How a pool sends statements. */
 export type Sending = Pick<Pool, 'prepared' | 'distributed'>
+
+/** How pools send statements to the database of these settings. */
+export const sendingOf = (config: Config): Sending => ({
+  prepared: config.DATABASE_PREPARED_STATEMENTS,
+  distributed: config.DATABASE_DISTRIBUTED,
+})
 
 const setScope = `select set_config('app.tenant_id', $1, true), set_config('app.user_id', $2, true)`
 const readScope = `select current_setting('app.tenant_id'), current_setting('app.user_id')`

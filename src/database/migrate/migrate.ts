@@ -85,6 +85,15 @@ export async function withMigrationLock<T>(
   }
 }
 
+/**
+ * Begins a transaction of the owner of the tables, which can read the rows of all tenants before it changes them. On Citus that, and foreign
+ * keys between tables of tenants and those that every node has, need one connection for each node; elsewhere the setting means nothing.
+ */
+export async function beginAsOwner(client: pg.ClientBase): Promise<void> {
+  await client.query('set role bailiwick_owner')
+  await client.query("begin; set local citus.multi_shard_modify_mode = 'sequential'")
+}
+
 /** Names of the migrations that are not applied yet, read as a run-time role. The service does not start with any. */
 export async function missingMigrations(url: string): Promise<string[]> {
   const client = new pg.Client({ connectionString: url, application_name: 'bailiwick-migrate-check' })

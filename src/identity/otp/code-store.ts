@@ -124,7 +124,7 @@ const attempts = z.object({ recent: z.array(z.number()), in_a_row: z.number(), l
 export async function countAttempt(tx: Tx, { userId, at }: Owner): Promise<boolean> {
   const now = moment(at)
   const since = moment(at - guessing.window)
-  // coalesce: at "set <column> = <slice>" Citus 13.2 ends all of Postgres (a signal 11).
+  // coalesce: no column is set to a slice (src/database/forms.md).
   const admitted = await tx.maybeOne(sql.type(attempts)`
     insert into otp_attempts as a (user_id, recent, in_a_row, last_at) values (${userId}, array[${now}], 1, ${now})
     on conflict (user_id) do update set

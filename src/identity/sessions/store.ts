@@ -285,7 +285,7 @@ export async function completePendingSession(
   pending: { id: string; userId: string; at: number },
 ): Promise<z.infer<typeof completedRow> | null> {
   const at = moment(pending.at)
-  // Citus refuses an update of a table of the coordinator with a subquery on one that every node has.
+  // Two statements: see the forms of src/database/forms.md.
   const [completed, isActive] = await Promise.all([
     tx.maybeOne(sql.type(completedRow)`
       update pending_sessions p set ended_at = ${at}

@@ -116,7 +116,7 @@ function namesOne(emails: readonly string[]): FragmentSqlToken {
   return sql.fragment`(${sql.join(words, sql.fragment` or `)})`
 }
 
-// Citus refuses functions that are not immutable in an update, such as concat_ws.
+// Without concat_ws, which is not immutable (src/database/forms.md).
 const said = sql.fragment`coalesce(x.subject_id, '') || ' ' || coalesce(x.message, '') || ' ' || x.context::text || ' '
     || coalesce(x.kept::text, '')`
 

@@ -4,7 +4,7 @@ const woken = new WeakSet<Tx>()
 
 /**
  * Wakes the relays, which LISTEN, when the transaction has committed. Each function that inserts into the outbox calls it;
- * the first call sends the notification. No trigger does it, because a distributed table cannot have one. A relay also
+ * the first call sends the notification. Tables have no triggers (src/database/forms.md). A relay also
  * looks by itself, so a notification can be lost.
  *
  * NOTIFY comes behind the commit, because Postgres lets only one transaction with a notification commit at a time (a lock

@@ -25,7 +25,6 @@ export type DepartmentRow = z.infer<typeof departmentRow>
 /** A department as it is shown. */
 export type Department = Omit<DepartmentRow, 'name_key'>
 
-/** Names the tenant in the inner statement, too: Citus would ask every node otherwise. */
 const columnsIn = (tenantId: string) => sql.fragment`
   d.id, d.name, d.description, d.parent_id, d.created_at, d.updated_at,
   d.name_key, d.version,

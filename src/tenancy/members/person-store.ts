@@ -1,8 +1,8 @@
 import { listsOfValues } from '../../database/executor/rows.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 
-// person_memberships says in which tenants a person is a member, so that a distributed database asks the nodes of these tenants
-// only (docs/adr/0012-one-schema-for-citus.md). Each statement that inserts or deletes memberships of people calls a function of
+// person_memberships says in which tenants a person is a member, so that what asks for all of them finds each by its tenant
+// (src/database/memberships-of.ts). Each statement that inserts or deletes memberships of people calls a function of
 // this file in its transaction, after the statement. An erased person's rows go with the row in `users`.
 
 /** Records that people are members of a tenant. */
