@@ -187,6 +187,26 @@ t.test('only stores, the database and messages contain SQL', async (t) => {
   t.same(drives, [])
 })
 
+t.test('only the database knows that it can be a cluster', async (t) => {
+  const told = sources.filter(
+    ({ path, text }) =>
+      /^(src|workers)\/(?!database\/)/.test(path) &&
+      // Of the embedded Postgres, a cluster is its folder.
+      (path.startsWith('src/start/development/') ? /distribut|citus/i : /distribut|citus|cluster/i).test(
+        text,
+      ),
+  )
+  t.same(
+    told.map(({ path }) => path),
+    [
+      'src/cli/commands.ts', // lists the command
+      'src/cli/commands/distribute.ts', // makes one of a database
+      'src/cli/commands/doctor.ts', // asks whether it is one
+      'src/settings/connections.ts', // DATABASE_DISTRIBUTED says it
+    ],
+  )
+})
+
 t.test('the schema of a row is made once, not for each statement', async (t) => {
   t.strictSame(
     thatSay(/sql\.type\((?!\w+\)|…\))/, /^$/),
