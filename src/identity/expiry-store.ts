@@ -1,6 +1,7 @@
 import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
 import { sql, type Tx } from '../database/executor/transaction.ts'
+import { instant } from '../database/instant.ts'
 
 const day = 86_400_000
 
@@ -17,7 +18,7 @@ const remove =
     )
     const { rowCount } = await tx.query(sql.unsafe`
       delete from ${name} where (${columns}) in (
-        select ${columns} from ${name} where ${ended} <= ${sql.timestamp(new Date(now - keep))}
+        select ${columns} from ${name} where ${ended} <= ${instant(now - keep)}
         order by ${ended} limit ${limit})`)
     return rowCount
   }
@@ -60,7 +61,7 @@ export async function listErasures(
 ): Promise<readonly z.infer<typeof erasure>[]> {
   const erased = await tx.any(sql.type(erasure)`
     select user_id, coalesce(emails, array[email]) as emails, tenant_ids, target_ids from erasures
-    where at < ${sql.timestamp(new Date(before))} order by at limit ${max}`)
+    where at < ${instant(before)} order by at limit ${max}`)
   if (erased.length === 0) return []
   const ids = sql.array(
     erased.map(({ user_id }) => user_id),

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Read } from '../../database/executor/read.ts'
 import { sql } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import type { Bearer } from '../../request/route.ts'
 import { authContextRow, persons, readContext } from '../sessions/context-store.ts'
 
@@ -27,7 +28,7 @@ export function findKeyContextRow(
   const key = sql.fragment`
     select 'aal1' as acr, '{key}'::text[] as amr, 'epoch'::timestamptz as auth_time,
            null::timestamptz as second_factor_at, null::timestamptz as begun_at, false as over,
-           membership_id, revoked_at is not null as is_revoked, expires_at <= ${sql.timestamp(new Date(now))} as is_expired,
+           membership_id, revoked_at is not null as is_revoked, expires_at <= ${instant(now)} as is_expired,
            scopes, last_used_at
     from api_keys where tenant_id = ${tenantId} and id = ${id}`
   const accounts = {

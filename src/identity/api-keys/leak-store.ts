@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { idRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 
 const leakedRow = z.object({
   tenant_id: z.uuid(),
@@ -26,7 +27,7 @@ export function findLeakedKey(tx: Tx, id: string, now: number): Promise<LeakedKe
     join tenants t on t.id = k.tenant_id
     left join memberships m on m.tenant_id = k.tenant_id and m.id = k.account_id
     left join users u on u.id = k.user_id
-    where k.id = ${id} and k.revoked_at is null and k.expires_at > ${sql.timestamp(new Date(now))} limit 1`)
+    where k.id = ${id} and k.revoked_at is null and k.expires_at > ${instant(now)} limit 1`)
 }
 
 const maxTold = 50

@@ -3,9 +3,8 @@ import type { Read } from '../../database/executor/read.ts'
 import { countRow, idRow } from '../../database/executor/row-schemas.ts'
 import type { Statements } from '../../database/executor/statements.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { defineList, type ListPage } from '../../lists/list.ts'
-
-const moment = (ms: number) => sql.timestamp(new Date(ms))
 
 /** Whose keys: those of a service account, or of a person in a tenant. */
 export interface KeyHolder {
@@ -107,7 +106,7 @@ export async function lockHolder(tx: Tx, tenantId: string, userId: string): Prom
 export function countLiveKeys(tx: Tx, holder: KeyHolder, now: number): Promise<number> {
   return tx.oneFirst(sql.type(countRow)`
     select count(*) from api_keys k
-    where ${keysOf(holder)} and k.successor_id is null and k.expires_at > ${moment(now)}`)
+    where ${keysOf(holder)} and k.successor_id is null and k.expires_at > ${instant(now)}`)
 }
 
 interface NewKey extends KeyHolder {
@@ -128,8 +127,8 @@ export function insertKey(tx: Tx, key: NewKey): void {
     insert into api_keys (tenant_id, id, membership_id, user_id, account_id, name, key_hash, scopes, created_by,
                           created_at, expires_at)
     values (${tenantId}, ${id}, ${membershipId}, ${userId}, ${userId === null ? membershipId : null}, ${name},
-            ${sql.binary(hash)}, ${scopes === null ? null : sql.array(scopes, 'text')}, ${createdBy}, ${moment(at)},
-            ${moment(expiresAt)})`)
+            ${sql.binary(hash)}, ${scopes === null ? null : sql.array(scopes, 'text')}, ${createdBy}, ${instant(at)},
+            ${instant(expiresAt)})`)
 }
 
 /**
@@ -142,9 +141,9 @@ export async function replaceKey(
   { successorId, at, endsAt }: { successorId: string; at: number; endsAt: number },
 ): Promise<boolean> {
   const replaced = await tx.maybeOne(sql.type(idRow)`
-    update api_keys set successor_id = ${successorId}, expires_at = least(expires_at, ${moment(endsAt)})
+    update api_keys set successor_id = ${successorId}, expires_at = least(expires_at, ${instant(endsAt)})
     where tenant_id = ${tenantId} and id = ${id} and successor_id is null and revoked_at is null
-      and expires_at > ${moment(at)}
+      and expires_at > ${instant(at)}
     returning id`)
   return replaced !== null
 }
@@ -155,7 +154,7 @@ export async function revokeKey(
   { tenantId, id, at }: { tenantId: string; id: string; at: number },
 ): Promise<boolean> {
   const revoked = await tx.maybeOne(sql.type(idRow)`
-    update api_keys set revoked_at = ${moment(at)}
+    update api_keys set revoked_at = ${instant(at)}
     where tenant_id = ${tenantId} and id = ${id} and revoked_at is null returning id`)
   return revoked !== null
 }
@@ -163,7 +162,7 @@ export async function revokeKey(
 /** Revokes all keys of a person, in every tenant. As the system role. */
 export function revokeKeysOf(tx: Tx, { userId, at }: { userId: string; at: number }): void {
   tx.later(sql.unsafe`
-    update api_keys set revoked_at = ${moment(at)} where user_id = ${userId} and revoked_at is null`)
+    update api_keys set revoked_at = ${instant(at)} where user_id = ${userId} and revoked_at is null`)
 }
 
 // What a request with a key reads and writes.

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 
 const countsRow = z.object({ passkeys: z.number(), keys: z.number() })
 
@@ -11,4 +12,4 @@ export const countWaysIn = (tx: Tx, userId: string, at: number): Promise<WaysIn>
   tx.one(sql.type(countsRow)`
     select (select count(*) from passkeys where user_id = ${userId}) as passkeys,
            (select count(*) from api_keys where user_id = ${userId} and revoked_at is null
-              and expires_at > ${sql.timestamp(new Date(at))}) as keys`)
+              and expires_at > ${instant(at)}) as keys`)

@@ -1,6 +1,7 @@
 import type { JWK } from 'jose'
 import { z } from 'zod'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 
 const kidRow = z.object({ kid: z.string() })
 
@@ -20,7 +21,7 @@ export type NewKey = Omit<KeyRow, 'retires_at'>
 export function listKeys(tx: Tx, now: number): Promise<readonly KeyRow[]> {
   return tx.any(sql.type(keyRow)`
     select kid, algorithm, public_jwk, private_jwk_sealed, created_at, retires_at from signing_keys
-    where retires_at is null or retires_at > ${sql.timestamp(new Date(now))} order by created_at desc, retires_at desc nulls first, kid`)
+    where retires_at is null or retires_at > ${instant(now)} order by created_at desc, retires_at desc nulls first, kid`)
 }
 
 /** Inserts a key. As the system role. */
@@ -28,13 +29,13 @@ export async function insertKey(tx: Tx, key: NewKey): Promise<void> {
   tx.later(sql.unsafe`
     insert into signing_keys (kid, algorithm, public_jwk, private_jwk_sealed, created_at)
     values (${key.kid}, ${key.algorithm}, ${sql.jsonb(key.public_jwk as never)}, ${sql.binary(key.private_jwk_sealed)},
-            ${sql.timestamp(new Date(key.created_at))})`)
+            ${instant(key.created_at)})`)
 }
 
 /** Sets when the current keys stop verifying (ms since 1970). As the system role. */
 export async function retireKeys(tx: Tx, at: number): Promise<void> {
   tx.later(sql.unsafe`
-    update signing_keys set retires_at = ${sql.timestamp(new Date(at))} where retires_at is null`)
+    update signing_keys set retires_at = ${instant(at)} where retires_at is null`)
 }
 
 /** Deletes a key; false if no key has the kid. As the system role. */
@@ -47,7 +48,7 @@ export async function deleteKey(tx: Tx, kid: string): Promise<boolean> {
 /** Deletes the keys that no longer verify. As the system role. */
 export async function deleteRetiredKeys(tx: Tx, now: number): Promise<void> {
   tx.later(sql.unsafe`
-    delete from signing_keys where retires_at <= ${sql.timestamp(new Date(now))}`)
+    delete from signing_keys where retires_at <= ${instant(now)}`)
 }
 
 /** Lets one process at a time create a key; the lock ends with the transaction. */

@@ -2,8 +2,7 @@ import { z } from 'zod'
 import { idRow } from '../../database/executor/row-schemas.ts'
 import { listsOfValues } from '../../database/executor/rows.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
-
-const moment = (ms: number) => sql.timestamp(new Date(ms))
+import { instant } from '../../database/instant.ts'
 
 interface Owner {
   userId: string
@@ -14,7 +13,7 @@ interface Owner {
 
 /** Returns the id of the person's e-mail device; creates the device if there is none. */
 export function putEmailDevice(tx: Tx, device: Owner & { id: string }): Promise<string> {
-  const at = moment(device.at)
+  const at = instant(device.at)
   return tx.oneFirst(sql.type(idRow)`
     insert into otp_devices (user_id, id, type, name, created_at, confirmed_at)
     values (${device.userId}, ${device.id}, 'email', 'E-mail', ${at}, ${at})
@@ -30,7 +29,7 @@ export async function insertEmailCode(
   tx.later(sql.unsafe`
     insert into otp_email_codes (user_id, id, device_id, sign_in_id, code_hash, created_at, expires_at)
     values (${code.userId}, ${code.id}, ${code.deviceId}, ${code.signInId}, ${sql.binary(code.hash)},
-            ${moment(code.at)}, ${moment(code.expiresAt)})`)
+            ${instant(code.at)}, ${instant(code.expiresAt)})`)
 }
 
 /**
@@ -41,7 +40,7 @@ export async function consumeEmailCode(
   tx: Tx,
   { userId, signInId, hashes, at: now }: Owner & { signInId: string; hashes: readonly Buffer[] },
 ): Promise<string | null> {
-  const at = moment(now)
+  const at = instant(now)
   const [used] = await tx.anyFirst(sql.type(idRow)`
     update otp_email_codes set used_at = ${at}
     where user_id = ${userId} and code_hash = any(${sql.array(hashes, 'bytea')}) and used_at is null and expires_at > ${at}
@@ -61,8 +60,8 @@ interface RecoverySet extends Owner {
 
 /** Returns the id of the person's set of recovery codes, and locks it: a parallel call waits. */
 export function putRecoverySet(tx: Tx, set: RecoverySet): Promise<string> {
-  const at = moment(set.at)
-  const countsFrom = set.countsFrom === null ? null : moment(set.countsFrom)
+  const at = instant(set.at)
+  const countsFrom = instant(set.countsFrom)
   return tx.oneFirst(sql.type(idRow)`
     insert into otp_devices (user_id, id, type, name, created_at, confirmed_at, counts_from, shown_in)
     values (${set.userId}, ${set.id}, 'static', 'Recovery codes', ${at}, ${at}, ${countsFrom}, ${set.signInId})
@@ -99,14 +98,14 @@ export async function consumeRecoveryCode(
 
 function touchDevice(tx: Tx, { userId, at }: Owner, id: string): Promise<z.infer<typeof setRow>> {
   return tx.one(sql.type(setRow)`
-    update otp_devices set last_used_at = ${moment(at)}
+    update otp_devices set last_used_at = ${instant(at)}
     where user_id = ${userId} and id = ${id} returning id, counts_from`)
 }
 
 /** Voids up to `limit` unused mailed codes of the whole installation; returns how many. As the system role. */
 export async function voidSomeCodes(tx: Tx, at: number, limit: number): Promise<number> {
   const { rowCount } = await tx.query(sql.unsafe`
-    update otp_email_codes set used_at = ${moment(at)}
+    update otp_email_codes set used_at = ${instant(at)}
     where used_at is null and id = any(array(select id from otp_email_codes where used_at is null limit ${limit}))`)
   return rowCount
 }
@@ -122,8 +121,8 @@ const attempts = z.object({ recent: z.array(z.number()), in_a_row: z.number(), l
  * system role.
  */
 export async function countAttempt(tx: Tx, { userId, at }: Owner): Promise<boolean> {
-  const now = moment(at)
-  const since = moment(at - guessing.window)
+  const now = instant(at)
+  const since = instant(at - guessing.window)
   // coalesce: no column is set to a slice (src/database/forms.md).
   const admitted = await tx.maybeOne(sql.type(attempts)`
     insert into otp_attempts as a (user_id, recent, in_a_row, last_at) values (${userId}, array[${now}], 1, ${now})
@@ -131,7 +130,7 @@ export async function countAttempt(tx: Tx, { userId, at }: Owner): Promise<boole
       recent = coalesce((a.recent || ${now})[greatest(cardinality(a.recent) + 2 - ${guessing.inWindow}, 1):], '{}'),
       in_a_row = case when a.in_a_row >= ${guessing.inRow} then 1 else a.in_a_row + 1 end,
       last_at = ${now}
-    where (a.in_a_row < ${guessing.inRow} or a.last_at <= ${moment(at - guessing.lock)})
+    where (a.in_a_row < ${guessing.inRow} or a.last_at <= ${instant(at - guessing.lock)})
       and coalesce(a.recent[cardinality(a.recent) + 1 - ${guessing.inWindow}] <= ${since}, true)
     returning recent, in_a_row, last_at`)
   return admitted !== null
@@ -144,7 +143,7 @@ export async function countAttempt(tx: Tx, { userId, at }: Owner): Promise<boole
 export async function beginNotice(tx: Tx, { userId, at }: Owner): Promise<boolean> {
   const told = await tx.maybeOne(sql.type(attempts)`
     update otp_attempts set told_of = last_at
-    where user_id = ${userId} and in_a_row >= ${guessing.inRow} and last_at > ${moment(at - guessing.lock)}
+    where user_id = ${userId} and in_a_row >= ${guessing.inRow} and last_at > ${instant(at - guessing.lock)}
       and told_of is distinct from last_at
     returning recent, in_a_row, last_at`)
   return told !== null
@@ -152,7 +151,7 @@ export async function beginNotice(tx: Tx, { userId, at }: Owner): Promise<boolea
 
 /** Takes back the attempt counted at `at`, because it was right: resets the wrong ones in a row, keeps the window. */
 export async function forgiveAttempt(tx: Tx, { userId, at }: Owner): Promise<void> {
-  const now = moment(at)
+  const now = instant(at)
   tx.later(sql.unsafe`
     update otp_attempts set in_a_row = 0,
       recent = case when array_position(recent, ${now}) is null then recent

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { parameterized, secondsOf } from '../../database/executor/parameterized.ts'
 import { idRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { isProven } from '../../database/proven-address.ts'
 import {
   deleteAllPasskeys,
@@ -20,8 +21,6 @@ const couldRow = z.object({ could: z.boolean() })
 
 // What holds for every kind of second factor: TOTP devices and recovery codes in otp_devices, passkeys in passkeys.
 // Which factors count: docs/explanation/second-factors.md. Times are in ms since 1970.
-
-const moment = (ms: number) => sql.timestamp(new Date(ms))
 
 const factorsRow = z.object({
   passkey: z.boolean(),
@@ -100,9 +99,9 @@ export function couldMail(
   { userId, since, at }: { userId: string; since: number; at: number },
 ): Promise<boolean> {
   return tx.oneFirst(sql.type(couldRow)`
-    select date_joined <= ${moment(since)}
-       and (coalesce(codes_until > ${moment(at)}, false)
-            or ${isProven} and coalesce(address_since, date_joined) <= ${moment(since)}) as could
+    select date_joined <= ${instant(since)}
+       and (coalesce(codes_until > ${instant(at)}, false)
+            or ${isProven} and coalesce(address_since, date_joined) <= ${instant(since)}) as could
     from users u where u.id = ${userId}`)
 }
 
@@ -139,7 +138,7 @@ export async function proveDevices(
   const { userId, signInId, at } = proof
   const devices = await tx.anyFirst(sql.type(idRow)`
     update otp_devices set counts_from = null
-    where user_id = ${userId} and counts_from > ${moment(at)} and confirmed_at is not null
+    where user_id = ${userId} and counts_from > ${instant(at)} and confirmed_at is not null
       and shown_in = ${signInId}
     returning id`)
   return [...devices, ...(await provePasskeys(tx, proof))]
@@ -162,7 +161,7 @@ export async function deleteYoungDevices(tx: Tx, young: Young): Promise<readonly
   const devices = await tx.any(sql.type(removedRow)`
     delete from otp_devices
     where user_id = ${userId} and type <> 'email'
-      and (${isYoung(young)} or confirmed_at >= ${since === undefined ? null : moment(since)}::timestamptz)
+      and (${isYoung(young)} or confirmed_at >= ${since === undefined ? null : instant(since)}::timestamptz)
     returning id, type`)
   return [...devices, ...removedPasskeys(await deleteYoungPasskeys(tx, young))]
 }

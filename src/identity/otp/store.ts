@@ -2,11 +2,10 @@ import { z } from 'zod'
 import type { Read } from '../../database/executor/read.ts'
 import { countRow, idRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { isProven } from '../../database/proven-address.ts'
 import { defineList, type ListPage } from '../../lists/list.ts'
 import { deviceTypes } from './channels.ts'
-
-const moment = (ms: number) => sql.timestamp(new Date(ms))
 
 const deviceRow = z.object({
   id: z.uuid(),
@@ -79,7 +78,7 @@ interface NewTotp {
 export async function putUnconfirmedTotp(tx: Tx, device: NewTotp): Promise<void> {
   const { id, userId, name, signInId } = device
   const secret = sql.binary(device.secretSealed)
-  const at = moment(device.at)
+  const at = instant(device.at)
   tx.later(sql.unsafe`
     insert into otp_devices (user_id, id, type, name, secret_sealed, shown_in, created_at)
     values (${userId}, ${id}, 'totp', ${name}, ${secret}, ${signInId}, ${at})
@@ -133,7 +132,7 @@ export function spendTotpStep(
   use: TotpUse & { step: number },
 ): Promise<z.infer<typeof weight> | null> {
   return tx.maybeOne(sql.type(weight)`
-    update otp_devices set last_step = ${use.step}, last_used_at = ${moment(use.at)},
+    update otp_devices set last_step = ${use.step}, last_used_at = ${instant(use.at)},
                            secret_sealed = ${sql.binary(use.resealed)}
     where user_id = ${use.userId} and id = ${use.id} and secret_sealed = ${sql.binary(use.sealed)}
       and confirmed_at is not null and (last_step is null or last_step < ${use.step})
@@ -150,8 +149,8 @@ interface Confirmation extends TotpUse {
 
 /** Confirms a device; false if it was confirmed or set up again meanwhile. As the system role. */
 export async function confirmTotpDevice(tx: Tx, use: Confirmation): Promise<boolean> {
-  const at = moment(use.at)
-  const countsFrom = use.countsFrom === null ? null : moment(use.countsFrom)
+  const at = instant(use.at)
+  const countsFrom = instant(use.countsFrom)
   const confirmed = await tx.maybeOne(sql.type(idRow)`
     update otp_devices set confirmed_at = ${at}, last_used_at = ${at}, last_step = ${use.step},
                            secret_sealed = ${sql.binary(use.resealed)},

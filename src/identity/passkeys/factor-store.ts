@@ -1,9 +1,8 @@
 import { idRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 
 // The part of passkeys in what otp/factor-store.ts does with all second factors. Times are in ms since 1970.
-
-const moment = (ms: number) => sql.timestamp(new Date(ms))
 
 /** Locks a person's passkeys until the transaction ends. */
 export async function lockPasskeys(tx: Tx, userId: string): Promise<void> {
@@ -32,8 +31,8 @@ export interface Young {
 /** The condition of {@link Young}, on a table of factors. */
 export const isYoung = ({ since, at }: Young) =>
   since === undefined
-    ? sql.fragment`counts_from > ${moment(at)}`
-    : sql.fragment`(counts_from > ${moment(at)} or created_at >= ${moment(since)})`
+    ? sql.fragment`counts_from > ${instant(at)}`
+    : sql.fragment`(counts_from > ${instant(at)} or created_at >= ${instant(since)})`
 
 /** Deletes a person's {@link Young} passkeys; returns their ids. As the system role. */
 export function deleteYoungPasskeys(tx: Tx, young: Young): Promise<readonly string[]> {
@@ -66,7 +65,7 @@ export function provePasskeys(
 ): Promise<readonly string[]> {
   return tx.anyFirst(sql.type(idRow)`
     update passkeys set counts_from = null
-    where user_id = ${userId} and counts_from > ${moment(at)}
+    where user_id = ${userId} and counts_from > ${instant(at)}
       and shown_in = ${signInId}
     returning id`)
 }

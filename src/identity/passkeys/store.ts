@@ -2,13 +2,12 @@ import { z } from 'zod'
 import type { Read } from '../../database/executor/read.ts'
 import { countRow, idRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { defineList, type ListPage } from '../../lists/list.ts'
 
 const purposeRow = z.object({ purpose: z.string() })
 
 // Times are in ms since 1970. What passkeys share with other second factors is in otp/factor-store.ts.
-
-const moment = (ms: number) => sql.timestamp(new Date(ms))
 
 const passkeyRow = z.object({
   id: z.uuid(),
@@ -85,8 +84,8 @@ export async function insertPasskey(tx: Tx, passkey: NewPasskey): Promise<boolea
     insert into passkeys (user_id, id, credential_id, public_key, counter, name, transports, backed_up, created_at,
                           counts_from, shown_in)
     values (${userId}, ${id}, ${sql.binary(credentialId)}, ${sql.binary(publicKey)}, ${counter}, ${name},
-            ${sql.array(transports, 'text')}, ${backedUp}, ${moment(passkey.at)},
-            ${countsFrom === null ? null : moment(countsFrom)}, ${passkey.signInId})
+            ${sql.array(transports, 'text')}, ${backedUp}, ${instant(passkey.at)},
+            ${instant(countsFrom)}, ${passkey.signInId})
     on conflict (credential_id) do nothing returning id`)
   return inserted !== null
 }
@@ -138,7 +137,7 @@ interface PasskeyUse {
 export async function recordPasskeyUse(tx: Tx, use: PasskeyUse): Promise<boolean> {
   const { id, userId, counter, backedUp, at } = use
   const used = await tx.maybeOne(sql.type(idRow)`
-    update passkeys set counter = ${counter}, backed_up = ${backedUp}, last_used_at = ${moment(at)}
+    update passkeys set counter = ${counter}, backed_up = ${backedUp}, last_used_at = ${instant(at)}
     where user_id = ${userId} and id = ${id} and (counter < ${counter} or counter = 0 and ${counter}::bigint = 0)
     returning id`)
   return used !== null
@@ -167,7 +166,7 @@ export async function insertChallenge(
 ): Promise<void> {
   tx.later(sql.unsafe`
     insert into passkey_challenges (challenge, purpose, user_id, sign_in_id, expires_at)
-    values (${sql.binary(challenge)}, ${ceremony}, ${userId}, ${signInId}, ${moment(expiresAt)})`)
+    values (${sql.binary(challenge)}, ${ceremony}, ${userId}, ${signInId}, ${instant(expiresAt)})`)
 }
 
 /** Uses up a valid challenge of this scope. Of parallel calls only one gets true. */
@@ -177,7 +176,7 @@ export async function spendChallenge(
 ): Promise<boolean> {
   const spent = await tx.maybeOne(sql.type(purposeRow)`
     delete from passkey_challenges
-    where challenge = ${sql.binary(challenge)} and purpose = ${ceremony} and expires_at > ${moment(at)}
+    where challenge = ${sql.binary(challenge)} and purpose = ${ceremony} and expires_at > ${instant(at)}
       and user_id is not distinct from ${userId}::uuid and sign_in_id is not distinct from ${signInId}::uuid
     returning purpose`)
   return spent !== null

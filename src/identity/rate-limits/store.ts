@@ -3,6 +3,7 @@ import { writeAsSystem } from '../../database/executor/batch.ts'
 import type { Read } from '../../database/executor/read.ts'
 import type { Statements } from '../../database/executor/statements.ts'
 import { type Databases, sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 
 const failuresRow = z.object({ failures: z.number() })
 const senderRow = z.object({ sender: z.string() })
@@ -21,8 +22,6 @@ const lockMs = 15 * 60_000
 const failuresADay = 100
 const dayMs = 24 * 3_600_000
 
-const moment = (ms: number) => sql.timestamp(new Date(ms))
-
 /**
  * Counts an attempt as failed, for its pair of account and address; the tenth in a row locks the pair. False, and
  * nothing is counted, while the pair is locked. As the system role.
@@ -30,13 +29,13 @@ const moment = (ms: number) => sql.timestamp(new Date(ms))
 export async function countForPair(tx: Statements, { account, address, at }: Attempt): Promise<boolean> {
   const counted = await tx.maybeOneFirst(sql.type(failuresRow)`
     insert into login_attempts as a (account, address, failures, last_at)
-    values (${sql.binary(account)}, ${address}, 1, ${moment(at)})
+    values (${sql.binary(account)}, ${address}, 1, ${instant(at)})
     on conflict (account, address) do update set
       failures = case when a.locked_until is null then a.failures + 1 else 1 end,
       locked_until = case when a.locked_until is null and a.failures + 1 >= ${failuresInRow}
-                          then ${moment(at + lockMs)}::timestamptz end,
+                          then ${instant(at + lockMs)}::timestamptz end,
       last_at = excluded.last_at
-    where a.locked_until is null or a.locked_until <= ${moment(at)}
+    where a.locked_until is null or a.locked_until <= ${instant(at)}
     returning failures`)
   return counted !== null
 }
@@ -51,11 +50,11 @@ export async function countForAccount(
 ): Promise<boolean> {
   const counted = await tx.maybeOneFirst(sql.type(failuresRow)`
     insert into account_attempts as a (account, failures, window_ends_at)
-    values (${sql.binary(account)}, 1, ${moment(at + dayMs)})
+    values (${sql.binary(account)}, 1, ${instant(at + dayMs)})
     on conflict (account) do update set
-      failures = case when a.window_ends_at <= ${moment(at)} then 1 else a.failures + 1 end,
-      window_ends_at = case when a.window_ends_at <= ${moment(at)} then excluded.window_ends_at else a.window_ends_at end
-    where a.failures < ${failuresADay} or a.window_ends_at <= ${moment(at)}
+      failures = case when a.window_ends_at <= ${instant(at)} then 1 else a.failures + 1 end,
+      window_ends_at = case when a.window_ends_at <= ${instant(at)} then excluded.window_ends_at else a.window_ends_at end
+    where a.failures < ${failuresADay} or a.window_ends_at <= ${instant(at)}
       or has_signed_in_from(${email}, ${address})
     returning failures`)
   return counted !== null
@@ -103,7 +102,7 @@ export function uncountForPair(tx: Tx, { account, address }: Attempt): void {
 export function uncountForAccount(tx: Tx, { account, at }: Attempt): void {
   tx.later(sql.unsafe`
     update account_attempts set failures = greatest(failures - 1, 0)
-    where account = ${sql.binary(account)} and window_ends_at > ${moment(at)}`)
+    where account = ${sql.binary(account)} and window_ends_at > ${instant(at)}`)
 }
 
 /** Ends every lock of an account and deletes its failures. As the system role. */
@@ -139,7 +138,7 @@ export async function touchSignInPlace(
   { userId, address, device, at }: Place & { at: number },
 ): Promise<void> {
   tx.later(sql.unsafe`
-    update sign_in_places set last_at = ${moment(at)}
+    update sign_in_places set last_at = ${instant(at)}
     where user_id = ${userId} and address = ${address} and device = ${sql.binary(device)}`)
 }
 
@@ -160,7 +159,7 @@ export async function recordSignInPlace(
     tx.exists(sql.unsafe`select 1 from sign_in_places where user_id = ${place.userId}`),
     tx.one(sql.type(placeRow)`
     insert into sign_in_places (user_id, address, device, first_at, last_at)
-    values (${place.userId}, ${place.address}, ${sql.binary(place.device)}, ${moment(place.at)}, ${moment(place.at)})
+    values (${place.userId}, ${place.address}, ${sql.binary(place.device)}, ${instant(place.at)}, ${instant(place.at)})
     on conflict (user_id, address, device) do update set last_at = excluded.last_at
     returning xmax = 0 as is_new`),
   ])
@@ -194,9 +193,9 @@ export function addCalls(tx: Tx, calls: readonly Calls[]): Promise<readonly z.in
 
 /** Deletes expired counters; `at` is in ms since 1970. As the system role. */
 export async function deleteExpiredCounters(tx: Tx, at: number): Promise<void> {
-  tx.later(sql.unsafe`delete from login_attempts where last_at < ${moment(at - 7 * dayMs)}`)
-  tx.later(sql.unsafe`delete from account_attempts where window_ends_at < ${moment(at)}`)
-  tx.later(sql.unsafe`delete from mail_senders where window_ends_at < ${moment(at)}`)
+  tx.later(sql.unsafe`delete from login_attempts where last_at < ${instant(at - 7 * dayMs)}`)
+  tx.later(sql.unsafe`delete from account_attempts where window_ends_at < ${instant(at)}`)
+  tx.later(sql.unsafe`delete from mail_senders where window_ends_at < ${instant(at)}`)
   tx.later(sql.unsafe`delete from rate_limits where expire < ${at}`)
 }
 
@@ -232,14 +231,14 @@ export async function countRecipient(
 ): Promise<boolean> {
   const counted = await tx.maybeOne(sql.type(senderRow)`
     insert into mail_senders as m (sender, recipients, window_ends_at)
-    values (${sender}, ${sql.array([recipient], 'text')}, ${moment(until)})
+    values (${sender}, ${sql.array([recipient], 'text')}, ${instant(until)})
     on conflict (sender) do update set
-      recipients = case when m.window_ends_at <= ${moment(at)} then excluded.recipients
+      recipients = case when m.window_ends_at <= ${instant(at)} then excluded.recipients
                         when ${recipient} = any(m.recipients) then m.recipients
                         else m.recipients || excluded.recipients end,
-      window_ends_at = case when m.window_ends_at <= ${moment(at)} then excluded.window_ends_at
+      window_ends_at = case when m.window_ends_at <= ${instant(at)} then excluded.window_ends_at
                             else m.window_ends_at end
-    where m.window_ends_at <= ${moment(at)} or ${recipient} = any(m.recipients)
+    where m.window_ends_at <= ${instant(at)} or ${recipient} = any(m.recipients)
       or cardinality(m.recipients) < ${max}
     returning m.sender`)
   return counted !== null

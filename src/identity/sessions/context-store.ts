@@ -5,12 +5,11 @@ import { joinRows, parameterizedJoin } from '../../database/executor/join-rows.t
 import { secondsOf } from '../../database/executor/parameterized.ts'
 import type { Read } from '../../database/executor/read.ts'
 import { sql } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { isProven } from '../../database/proven-address.ts'
 import { revisionOf } from '../../database/revisions.ts'
 import { systemRoles } from '../../policy-engine/catalogue/actions.ts'
 import { acr } from './store.ts'
-
-const moment = (ms: number) => sql.timestamp(new Date(ms))
 
 export const authContextRow = z.object({
   user_id: z.uuid(),
@@ -89,7 +88,7 @@ export const findRequesterContext = (
   bearer: BearerKey & { storedAt: number },
 ): Promise<AuthContextRow | null> => {
   const over = sql.fragment`f.ended_at is not null or s.ended_at is not null and (s.end_reason is distinct from 'logout' or exists (
-    select 1 from users p where p.id = s.user_id and p.sessions_ended_at >= ${moment(bearer.storedAt)}))`
+    select 1 from users p where p.id = s.user_id and p.sessions_ended_at >= ${instant(bearer.storedAt)}))`
   return authContextWith(tx, bearer, sessionOf(bearer, over))
 }
 
@@ -110,7 +109,7 @@ const sessionOf = (
  * a closed tenant, so the status is checked when the sign-in completes.
  */
 export async function findPendingAuthContext(tx: Read, bearer: BearerKey): Promise<AuthContextRow | null> {
-  const now = moment(bearer.now)
+  const now = instant(bearer.now)
   const session = sql.fragment`
     select 'aal1' as acr, p.amr, p.auth_time, null::timestamptz as second_factor_at, s.created_at as begun_at,
            p.ended_at is not null or p.expires_at <= ${now} or s.ended_at is not null or (s.expires_at <= ${now}) is true as over

@@ -1,12 +1,11 @@
 import { idRow, tenantIdRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
-
-const moment = (ms: number) => sql.timestamp(new Date(ms))
+import { instant } from '../../database/instant.ts'
 
 /** Ends up to `limit` live sessions of the whole installation; returns the tenant of each. As the system role. */
 export function endSomeSessions(tx: Tx, at: number, limit: number): Promise<readonly string[]> {
   return tx.anyFirst(sql.type(tenantIdRow)`
-    update sessions set ended_at = ${moment(at)}, end_reason = 'revoked'
+    update sessions set ended_at = ${instant(at)}, end_reason = 'revoked'
     where ended_at is null and id = any(array(select id from sessions where ended_at is null limit ${limit}))
     returning tenant_id`)
 }
@@ -26,7 +25,7 @@ export function revokeLoggedOut(tx: Tx, after: string, limit: number): Promise<s
 /** Ends up to `limit` waiting sign-ins of the whole installation; returns how many. As the system role. */
 export async function endSomePendingSessions(tx: Tx, at: number, limit: number): Promise<number> {
   const { rowCount } = await tx.query(sql.unsafe`
-    update pending_sessions set ended_at = ${moment(at)}
+    update pending_sessions set ended_at = ${instant(at)}
     where ended_at is null and id = any(array(select id from pending_sessions where ended_at is null limit ${limit}))`)
   return rowCount
 }

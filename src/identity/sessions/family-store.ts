@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { idRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
-
-const moment = (ms: number) => sql.timestamp(new Date(ms))
+import { instant } from '../../database/instant.ts'
 
 interface NewFamily {
   id: string
@@ -21,13 +20,13 @@ interface NewFamily {
 
 /** Inserts a chain of refresh tokens with its first token. As the system role. */
 export async function insertFamily(tx: Tx, family: NewFamily): Promise<void> {
-  const at = moment(family.at)
+  const at = instant(family.at)
   tx.later(sql.unsafe`
     insert into refresh_families (id, session_id, user_id, tenant_id, generation, jti_hash, amr, second_factor_at,
                                   created_at, rotated_at, expires_at, ends_at)
     values (${family.id}, ${family.sessionId}, ${family.userId}, ${family.tenantId}, 0, ${sql.binary(family.jtiHash)},
-            ${sql.array(family.amr, 'text')}, ${family.secondFactorAt === null ? null : moment(family.secondFactorAt)},
-            ${at}, ${at}, ${moment(family.expiresAt)}, ${moment(family.endsAt)})`)
+            ${sql.array(family.amr, 'text')}, ${instant(family.secondFactorAt)},
+            ${at}, ${at}, ${instant(family.expiresAt)}, ${instant(family.endsAt)})`)
 }
 
 /**
@@ -53,10 +52,10 @@ export function endOtherFamilies(
   { sessionId, keptId, at }: { sessionId: string; keptId: string | null; at: number },
 ): void {
   tx.later(sql.unsafe`
-    update refresh_families set ended_at = ${moment(at)}
+    update refresh_families set ended_at = ${instant(at)}
     where session_id = ${sessionId} and ended_at is null and id is distinct from ${keptId}::uuid`)
   tx.later(sql.unsafe`
-    update refresh_families set access_since = ${moment(at)} where session_id = ${sessionId} and id = ${keptId}`)
+    update refresh_families set access_since = ${instant(at)} where session_id = ${sessionId} and id = ${keptId}`)
 }
 
 const familyRow = z.object({
@@ -114,13 +113,13 @@ export async function rotateFamily(tx: Tx, rotation: Rotation): Promise<void> {
   tx.later(sql.unsafe`
     update refresh_families f set
       generation = generation + 1, jti_hash = ${sql.binary(nextJtiHash)},
-      rotated_at = ${sql.timestamp(new Date(at))}, expires_at = ${sql.timestamp(new Date(expiresAt))},
+      rotated_at = ${instant(at)}, expires_at = ${instant(expiresAt)},
       recent_rotations = array(
         select r from (select r from unnest(f.recent_rotations) r
-                       where r > ${sql.timestamp(new Date(rememberSince))} order by r desc limit 63) kept
-        order by r) || ${sql.timestamp(new Date(at))}
+                       where r > ${instant(rememberSince)} order by r desc limit 63) kept
+        order by r) || ${instant(at)}
     where id = ${id} and generation = ${generation} and jti_hash = ${sql.binary(jtiHash)}
-      and ended_at is null and expires_at > ${sql.timestamp(new Date(at))}`)
+      and ended_at is null and expires_at > ${instant(at)}`)
 }
 
 interface ShownFactor {
@@ -137,7 +136,7 @@ interface ShownFactor {
 /** Records a second factor that a chain of a live session showed. False if chain or session are over. As the system role. */
 export async function recordFactor(tx: Tx, factor: ShownFactor): Promise<boolean> {
   const { familyId, sessionId, userId, kind, counts } = factor
-  const at = moment(factor.at)
+  const at = instant(factor.at)
   const before = sql.fragment`coalesce(f.amr, s.amr)`
   const change = counts
     ? sql.fragment`second_factor_at = ${at},

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Read } from '../../database/executor/read.ts'
 import { countRow, idRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { lock } from '../../database/locks.ts'
 import { sessionRevoked } from '../../errors.ts'
 import { defineList, type ListPage } from '../../lists/list.ts'
@@ -10,8 +11,6 @@ import { recordSessionsEnded } from '../users/store.ts'
 
 /** Authentication context class references: one factor, or two (NIST SP 800-63B). */
 export const acr = z.enum(['aal1', 'aal2'])
-const moment = (ms: number) => sql.timestamp(new Date(ms))
-
 interface NewSession {
   id: string
   userId: string
@@ -30,12 +29,12 @@ interface NewSession {
 
 /** Inserts a session. As the system role. */
 export async function insertSession(tx: Tx, session: NewSession): Promise<void> {
-  const at = moment(session.at)
+  const at = instant(session.at)
   tx.later(sql.unsafe`
     insert into sessions (id, user_id, tenant_id, acr, amr, auth_time, second_factor_at, user_agent, ip, created_at, last_used_at, expires_at)
     values (${session.id}, ${session.userId}, ${session.tenantId}, ${session.acr}, ${sql.array(session.amr, 'text')},
-            ${moment(session.authTime)},
-            ${session.secondFactorAt === null ? null : moment(session.secondFactorAt)}, ${session.userAgent}, ${session.ip}, ${at}, ${at}, ${moment(session.expiresAt)})`)
+            ${instant(session.authTime)},
+            ${instant(session.secondFactorAt)}, ${session.userAgent}, ${session.ip}, ${at}, ${at}, ${instant(session.expiresAt)})`)
 }
 
 /** Records that a session was used by a refresh. As the system role. */
@@ -44,7 +43,7 @@ export async function touchSession(
   session: { id: string; at: number; ip: string; userAgent: string },
 ): Promise<void> {
   tx.later(sql.unsafe`
-    update sessions set last_used_at = ${moment(session.at)}, ip = ${session.ip}, user_agent = ${session.userAgent}
+    update sessions set last_used_at = ${instant(session.at)}, ip = ${session.ip}, user_agent = ${session.userAgent}
     where id = ${session.id}`)
 }
 
@@ -71,7 +70,7 @@ export type SessionRow = z.infer<typeof sessionRow>
 export async function lockSession(tx: Tx, session: { id: string; at: number }): Promise<boolean> {
   const locked = await tx.maybeOne(sql.type(idRow)`
     select id from sessions
-    where id = ${session.id} and ended_at is null and expires_at > ${moment(session.at)}
+    where id = ${session.id} and ended_at is null and expires_at > ${instant(session.at)}
     for no key update`)
   return locked !== null
 }
@@ -104,7 +103,7 @@ export async function assertNotEnded(tx: Tx, { userId, sessionId, familyId, toke
 export function findSession(tx: Tx, sessionId: string, now: number): Promise<SessionRow | null> {
   return tx.maybeOne(sql.type(sessionRow)`
     select s.id, s.tenant_id, s.amr, s.auth_time, s.second_factor_at, s.created_at, s.expires_at, u.email, u.is_active,
-           s.ended_at is not null or s.expires_at <= ${moment(now)} as over
+           s.ended_at is not null or s.expires_at <= ${instant(now)} as over
     from sessions s join users u on u.id = s.user_id where s.id = ${sessionId}`)
 }
 
@@ -120,7 +119,7 @@ export function useSession(
   tx: Tx,
   { sessionId, userId, at }: { sessionId: string; userId: string; at: number },
 ): Promise<z.infer<typeof usedRow> | null> {
-  const now = moment(at)
+  const now = instant(at)
   return tx.maybeOne(sql.type(usedRow)`
     update sessions set last_used_at = ${now}
     where id = ${sessionId} and user_id = ${userId} and ended_at is null and expires_at > ${now}
@@ -138,7 +137,7 @@ export async function endSession(
   tx: Tx,
   session: { id: string; userId: string; reason: 'logout' | 'revoked' | 'replay' | 'password'; at: number },
 ): Promise<boolean> {
-  const at = moment(session.at)
+  const at = instant(session.at)
   const ended = await tx.maybeOne(sql.type(idRow)`
     update sessions set ended_at = ${at}, end_reason = ${session.reason}
     where id = ${session.id} and user_id = ${session.userId} and ended_at is null returning id`)
@@ -153,7 +152,7 @@ export async function endSessionsOf(
   tx: Tx,
   sessions: { userId: string; exceptId: string | null; reason: EndReason; at: number },
 ): Promise<readonly string[]> {
-  const at = moment(sessions.at)
+  const at = instant(sessions.at)
   // Before the sessions, as others lock them: the opposite order could deadlock.
   recordSessionsEnded(tx, sessions.userId, sessions.at)
   const ended = await tx.anyFirst(sql.type(idRow)`
@@ -169,7 +168,7 @@ export function endOldestSessions(
   sessions: { userId: string; kept: number; at: number },
 ): Promise<readonly string[]> {
   return tx.anyFirst(sql.type(idRow)`
-    update sessions set ended_at = ${moment(sessions.at)}, end_reason = 'revoked'
+    update sessions set ended_at = ${instant(sessions.at)}, end_reason = 'revoked'
     where ended_at is null and id = any(array(
       select id from sessions where user_id = ${sessions.userId} and ended_at is null
       order by created_at desc, id desc offset ${sessions.kept}))
@@ -198,7 +197,7 @@ export const sessionList = defineList({
 
 const listed = sql.fragment`id, tenant_id, user_agent, ip, acr, amr, created_at, last_used_at, expires_at`
 const live = (userId: string, now: number) =>
-  sql.fragment`user_id = ${userId} and ended_at is null and expires_at > ${moment(now)}`
+  sql.fragment`user_id = ${userId} and ended_at is null and expires_at > ${instant(now)}`
 
 /** A page of a person's live sessions. */
 export function listSessionsOf(
@@ -230,7 +229,7 @@ export type SessionsOfPerson = z.infer<typeof ofPersonRow>
 /** Counts a person's sessions. As the system role. */
 export const sessionsOfPerson = (tx: Tx, userId: string, now: number): Promise<SessionsOfPerson> =>
   tx.one(sql.type(ofPersonRow)`
-    select count(*) filter (where ended_at is null and expires_at > ${moment(now)}) as live,
+    select count(*) filter (where ended_at is null and expires_at > ${instant(now)}) as live,
            max(created_at) as last_begun_at
     from sessions where user_id = ${userId}`)
 
@@ -262,8 +261,8 @@ export async function insertPendingSession(tx: Tx, pending: NewPendingSession): 
   tx.later(sql.unsafe`
     insert into pending_sessions (id, user_id, tenant_id, session_id, amr, auth_time, created_at, expires_at, chain_ends_at)
     values (${pending.id}, ${pending.userId}, ${pending.tenantId}, ${pending.sessionId},
-            ${sql.array(pending.amr, 'text')}, ${moment(pending.authTime)}, ${moment(pending.at)},
-            ${moment(pending.expiresAt)}, ${pending.chainEndsAt === null ? null : moment(pending.chainEndsAt)})`)
+            ${sql.array(pending.amr, 'text')}, ${instant(pending.authTime)}, ${instant(pending.at)},
+            ${instant(pending.expiresAt)}, ${instant(pending.chainEndsAt)})`)
 }
 
 const completedRow = z.object({
@@ -284,7 +283,7 @@ export async function completePendingSession(
   tx: Tx,
   pending: { id: string; userId: string; at: number },
 ): Promise<z.infer<typeof completedRow> | null> {
-  const at = moment(pending.at)
+  const at = instant(pending.at)
   // Two statements: see the forms of src/database/forms.md.
   const [completed, isActive] = await Promise.all([
     tx.maybeOne(sql.type(completedRow)`
@@ -305,7 +304,7 @@ export async function endOldestPendingSessions(
   { userId, sessionId, kept, at }: { userId: string; sessionId: string | null; kept: number; at: number },
 ): Promise<void> {
   tx.later(sql.unsafe`
-    update pending_sessions set ended_at = ${moment(at)}
+    update pending_sessions set ended_at = ${instant(at)}
     where ended_at is null and id = any(array(
       select id from pending_sessions
       where user_id = ${userId} and session_id is not distinct from ${sessionId}::uuid and ended_at is null
@@ -314,7 +313,7 @@ export async function endOldestPendingSessions(
 
 /** Ends every sign-in of a person that waits for a second factor. As the system role. */
 async function endPendingSessions(tx: Tx, { userId, at }: { userId: string; at: number }): Promise<void> {
-  const now = moment(at)
+  const now = instant(at)
   tx.later(sql.unsafe`
     update pending_sessions set ended_at = ${now}
     where user_id = ${userId} and ended_at is null and expires_at > ${now}`)

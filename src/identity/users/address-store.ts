@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { uniqueViolation } from '../../database/executor/database-errors.ts'
 import type { Read } from '../../database/executor/read.ts'
 import { sql, sqlState, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { lock, willChange } from '../../database/locks.ts'
 import { isProven } from '../../database/proven-address.ts'
 import { unavailable } from '../../errors.ts'
@@ -12,8 +13,6 @@ const changedRow = z.object({ address_since: z.number(), first_proof_at: z.numbe
 
 // Where codes and notices about factors are sent, and how an account gets an address back:
 // docs/explanation/second-factors.md. Times are in ms since 1970.
-
-const moment = (ms: number) => sql.timestamp(new Date(ms))
 
 const mailboxRow = z.object({
   address: z.string(),
@@ -36,8 +35,8 @@ export async function findMailbox(tx: Read, userId: string, at: number): Promise
 /** The same of several people. People who do not exist, or whom the role cannot see, are left out. */
 export function listMailboxes(tx: Read, userIds: readonly string[], at: number): Promise<readonly Mailbox[]> {
   return tx.any(sql.type(mailboxRow)`
-    select case when codes_until > ${moment(at)} then codes_email else email end as address,
-           ${isProven} or coalesce(codes_until > ${moment(at)}, false) as proven,
+    select case when codes_until > ${instant(at)} then codes_email else email end as address,
+           ${isProven} or coalesce(codes_until > ${instant(at)}, false) as proven,
            mailed_codes_count_from as codes_count_from
     from users u where u.id = any(${sql.array([...userIds], 'uuid')})`)
 }
@@ -62,17 +61,17 @@ export function recordAddressChange(
   tx: Tx,
   { id, from, fromVerifiedAt, at, codesUntil }: AddressChange,
 ): Promise<z.infer<typeof changedRow>> {
-  const verifiedAt = fromVerifiedAt === null ? null : moment(fromVerifiedAt)
-  const held = sql.fragment`coalesce(codes_until > ${moment(at)}, false)`
+  const verifiedAt = instant(fromVerifiedAt)
+  const held = sql.fragment`coalesce(codes_until > ${instant(at)}, false)`
   const proven = fromVerifiedAt !== null
   willChange(tx, id)
   if (fromVerifiedAt !== null) rememberFormerAddress(tx, { id, email: from, provenAt: fromVerifiedAt })
   return tx.one(sql.type(changedRow)`
-    update users set address_since = greatest(${moment(at)}, (address_since at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC'),
+    update users set address_since = greatest(${instant(at)}, (address_since at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC'),
       previous_email = case when ${proven} then ${from} else coalesce(previous_email, ${from}) end,
       previous_verified_at = coalesce(${verifiedAt}::timestamptz, previous_verified_at),
       codes_email = case when ${held} then codes_email when ${proven} then ${from}::text end,
-      codes_until = case when ${held} or ${proven} then ${moment(codesUntil)}::timestamptz end
+      codes_until = case when ${held} or ${proven} then ${instant(codesUntil)}::timestamptz end
     where id = ${id} returning address_since, first_proof_at`)
 }
 
@@ -105,7 +104,7 @@ export function findUnproven(
            -- Not by address_since: each further change renews that.
            exists (select 1 from link_tokens l
                    where l.user_id = u.id and l.purpose = 'email_undo' and l.email = u.previous_email
-                     and l.expires_at > ${moment(at)}) as can_undo
+                     and l.expires_at > ${instant(at)}) as can_undo
     from users u where id = ${id} and email = ${email} and not ${isProven}`)
 }
 
@@ -140,10 +139,10 @@ export async function restoreAddress(
   try {
     const restored = await tx.maybeOne(sql.type(restoredRow)`
     with before as (select id, email, email_verified_at from users where id = ${id} ${lock(tx, id, 'update')})
-    update users u set email = ${email}, email_verified_at = ${verifiedAt === null ? null : moment(verifiedAt)},
+    update users u set email = ${email}, email_verified_at = ${instant(verifiedAt)},
       address_since = null, previous_email = null,
-      previous_verified_at = ${provenAt === null ? null : moment(provenAt)}::timestamptz,
-      codes_email = null, codes_until = null, version = u.version + 1, updated_at = ${moment(at)}
+      previous_verified_at = ${instant(provenAt)}::timestamptz,
+      codes_email = null, codes_until = null, version = u.version + 1, updated_at = ${instant(at)}
     from before
     where u.id = before.id and not exists (select 1 from users o where o.email = ${email} and o.id <> ${id})
     returning u.first_name, u.last_name, before.email as replaced,
@@ -169,27 +168,27 @@ export async function holdBackMailedCodes(
 ): Promise<void> {
   willChange(tx, id)
   tx.later(sql.unsafe`
-    update users u set mailed_codes_count_from = ${moment(until)}
+    update users u set mailed_codes_count_from = ${instant(until)}
     where u.id = ${id} and exists (
       select 1 from otp_devices d
-      where d.user_id = u.id and d.confirmed_at is not null and (d.counts_from is null or d.counts_from <= ${moment(at)})
+      where d.user_id = u.id and d.confirmed_at is not null and (d.counts_from is null or d.counts_from <= ${instant(at)})
         and (d.type = 'totp' or d.type = 'static' and exists (
               select 1 from otp_recovery_codes c where c.user_id = d.user_id and c.device_id = d.id)))
       or u.id = ${id} and exists (
       select 1 from passkeys p
-      where p.user_id = u.id and (p.counts_from is null or p.counts_from <= ${moment(at)}))`)
+      where p.user_id = u.id and (p.counts_from is null or p.counts_from <= ${instant(at)}))`)
 }
 
 /** Deletes past addresses that no longer get codes and that the account can no longer get back. As the system role. */
 export async function forgetPastAddresses(tx: Tx, at: number): Promise<void> {
   tx.later(sql.unsafe`
     update users set
-      codes_email = case when codes_until > ${moment(at)} then codes_email end,
-      codes_until = case when codes_until > ${moment(at)} then codes_until end,
+      codes_email = case when codes_until > ${instant(at)} then codes_email end,
+      codes_until = case when codes_until > ${instant(at)} then codes_until end,
       previous_email = case when email_verified_at is null then previous_email end,
       previous_verified_at = case when email_verified_at is null then previous_verified_at end
     where (previous_email is not null or codes_until is not null)
-      and (codes_until <= ${moment(at)} or previous_email is not null and email_verified_at is not null)`)
+      and (codes_until <= ${instant(at)} or previous_email is not null and email_verified_at is not null)`)
 }
 
 /** Deletes a person's past addresses, so that codes go to the current one at once. As the system role. */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { idRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { lock, willChange } from '../../database/locks.ts'
 import { isProven } from '../../database/proven-address.ts'
 import { makeEmailDevice } from '../otp/email-device-store.ts'
@@ -11,8 +12,6 @@ import { makeEmailDevice } from '../otp/email-device-store.ts'
 // `listProvenAddresses`. Times are in ms since 1970.
 
 const dayMs = 86_400_000
-const moment = (ms: number) => sql.timestamp(new Date(ms))
-
 const emailRow = z.object({ email: z.string() })
 
 /**
@@ -25,7 +24,7 @@ export async function markProven(
 ): Promise<boolean> {
   willChange(tx, id)
   const marked = await tx.maybeOne(sql.type(idRow)`
-    update users u set email_verified_at = ${moment(at)}, version = version + 1
+    update users u set email_verified_at = ${instant(at)}, version = version + 1
     where id = ${id} and email = ${email} and not ${isProven} returning id`)
   if (marked) makeEmailDevice(tx, id, at)
   return marked !== null
@@ -56,17 +55,17 @@ export async function markProvenByMailbox(
   const replaces =
     passwordHash === null ? sql.fragment`false` : sql.fragment`(before.is_first or not ${keepsPassword})`
   // Otherwise a person could make as many tenants as they get mails.
-  const freesTenant = sql.fragment`coalesce(u.own_tenant_freed_at <= ${moment(at - dayMs)}, true)`
+  const freesTenant = sql.fragment`coalesce(u.own_tenant_freed_at <= ${instant(at - dayMs)}, true)`
   const proof = await tx.maybeOne(sql.type(proofRow)`
     with before as (
       select u.id, not ${isProven} as is_first from users u
       where u.id = ${id} and u.email = ${email} and u.is_active ${lock(tx, id, 'update')})
-    update users u set email_verified_at = coalesce(u.email_verified_at, ${moment(at)}), version = u.version + 1,
+    update users u set email_verified_at = coalesce(u.email_verified_at, ${instant(at)}), version = u.version + 1,
       password_hash = case when ${replaces} then ${passwordHash} else u.password_hash end,
-      password_set_at = case when ${replaces} then ${moment(at)}::timestamptz else u.password_set_at end,
+      password_set_at = case when ${replaces} then ${instant(at)}::timestamptz else u.password_set_at end,
       own_tenant_made_at = case when ${freesTenant} then null else u.own_tenant_made_at end,
-      own_tenant_freed_at = case when ${freesTenant} then ${moment(at)}::timestamptz else u.own_tenant_freed_at end,
-      first_proof_at = case when before.is_first then ${moment(at)}::timestamptz else u.first_proof_at end
+      own_tenant_freed_at = case when ${freesTenant} then ${instant(at)}::timestamptz else u.own_tenant_freed_at end,
+      first_proof_at = case when before.is_first then ${instant(at)}::timestamptz else u.first_proof_at end
     from before where u.id = before.id returning before.is_first`)
   if (proof?.is_first) makeEmailDevice(tx, id, at)
   return proof
@@ -78,7 +77,7 @@ export function rememberFormerAddress(
   { id, email, provenAt }: { id: string; email: string; provenAt: number },
 ): void {
   tx.later(sql.unsafe`
-    insert into former_addresses (email, user_id, proven_at) values (${email}, ${id}, ${moment(provenAt)})
+    insert into former_addresses (email, user_id, proven_at) values (${email}, ${id}, ${instant(provenAt)})
     on conflict (email) do update set user_id = excluded.user_id, proven_at = excluded.proven_at`)
 }
 
@@ -98,13 +97,13 @@ interface ForgottenProofs {
  */
 export function forgetProofsSince(tx: Tx, { id, since, firstProofAt, passwordHash }: ForgottenProofs): void {
   willChange(tx, id)
-  tx.later(sql.unsafe`delete from former_addresses where user_id = ${id} and proven_at >= ${moment(since)}`)
+  tx.later(sql.unsafe`delete from former_addresses where user_id = ${id} and proven_at >= ${instant(since)}`)
   tx.later(
     sql.unsafe`
       update users set
-        first_proof_at = case when first_proof_at >= ${moment(since)}
-                              then ${firstProofAt === null ? null : moment(firstProofAt)} else first_proof_at end,
-        password_hash = case when password_set_at >= ${moment(since)} then ${passwordHash} else password_hash end
+        first_proof_at = case when first_proof_at >= ${instant(since)}
+                              then ${instant(firstProofAt)} else first_proof_at end,
+        password_hash = case when password_set_at >= ${instant(since)} then ${passwordHash} else password_hash end
       where id = ${id}`,
   )
 }

@@ -3,6 +3,7 @@ import { uniqueViolation } from '../../database/executor/database-errors.ts'
 import type { Read } from '../../database/executor/read.ts'
 import { idRow } from '../../database/executor/row-schemas.ts'
 import { sql, sqlState, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { lock, willChange } from '../../database/locks.ts'
 import { isProven } from '../../database/proven-address.ts'
 import { type Versions, versionAmong } from '../../database/version.ts'
@@ -41,7 +42,7 @@ interface NewUser {
 
 /** Inserts a person; false if the address has an account. The transaction's scope must be the new person. */
 export async function insertUser(tx: Tx, user: NewUser): Promise<boolean> {
-  const at = sql.timestamp(new Date(user.at))
+  const at = instant(user.at)
   willChange(tx, user.email)
   const inserted = await tx.maybeOne(sql.type(idRow)`
     insert into users (id, email, password_hash, first_name, last_name, date_joined, updated_at)
@@ -56,7 +57,7 @@ export async function insertUser(tx: Tx, user: NewUser): Promise<boolean> {
  */
 export function insertVerifiedUsers(tx: Tx, users: readonly NewUser[]): void {
   for (const user of users) {
-    const at = sql.timestamp(new Date(user.at))
+    const at = instant(user.at)
     tx.setLater('app.user_id', user.id)
     tx.later(sql.unsafe`
       insert into users (id, email, password_hash, first_name, last_name, date_joined, updated_at, email_verified_at)
@@ -125,7 +126,7 @@ export async function replacePassword(
   tx: Tx,
   user: { id: string; from: string; to: string; setAt: number | null },
 ): Promise<boolean> {
-  const setAt = user.setAt === null ? null : sql.timestamp(new Date(user.setAt))
+  const setAt = instant(user.setAt)
   willChange(tx, user.id)
   const replaced = await tx.maybeOne(sql.type(idRow)`
     update users set password_hash = ${user.to}, password_set_at = coalesce(${setAt}, password_set_at)
@@ -156,7 +157,7 @@ export const listPeopleNamed = (tx: Tx, search: string, limit: number): Promise<
 export async function setActive(tx: Tx, user: { id: string; active: boolean; at: number }): Promise<boolean> {
   willChange(tx, user.id)
   const set = await tx.maybeOne(sql.type(idRow)`
-    update users set is_active = ${user.active}, version = version + 1, updated_at = ${sql.timestamp(new Date(user.at))}
+    update users set is_active = ${user.active}, version = version + 1, updated_at = ${instant(user.at)}
     where id = ${user.id} and is_active <> ${user.active} returning id`)
   return set !== null
 }
@@ -237,7 +238,7 @@ export async function updatePerson(
         from users where id = ${id} ${lock(tx, id, 'update')})
       update users u set first_name = w.first_name, last_name = w.last_name, email = w.email,
         email_verified_at = case when u.email = w.email then u.email_verified_at end,
-        version = u.version + 1, updated_at = ${sql.timestamp(new Date(at))}
+        version = u.version + 1, updated_at = ${instant(at)}
       from wanted w
       where u.id = w.id and (u.first_name, u.last_name, u.email) is distinct from (w.first_name, w.last_name, w.email)
         and ${versionAmong(sql.fragment`u.version`, versions)}
@@ -277,15 +278,13 @@ export async function insertErasure(tx: Tx, erasure: NewErasure): Promise<void> 
   tx.later(sql.unsafe`
     insert into erasures (user_id, email, emails, tenant_ids, target_ids, at)
     values (${erasure.userId}, ${erasure.emails[0] ?? unreachableEmail()}, ${sql.array(erasure.emails, 'text')}, ${sql.array(erasure.tenantIds, 'uuid')},
-            ${sql.array(erasure.targetIds, 'uuid')}, ${sql.timestamp(new Date(erasure.at))})`)
+            ${sql.array(erasure.targetIds, 'uuid')}, ${instant(erasure.at)})`)
 }
 
 /** Records that all sessions of a person were ended: calls that they stored until then are void. As the system role. */
 export function recordSessionsEnded(tx: Tx, userId: string, at: number): void {
   willChange(tx, userId)
-  tx.later(
-    sql.unsafe`update users set sessions_ended_at = ${sql.timestamp(new Date(at))} where id = ${userId}`,
-  )
+  tx.later(sql.unsafe`update users set sessions_ended_at = ${instant(at)} where id = ${userId}`)
 }
 
 /**
@@ -297,9 +296,9 @@ export async function claimOwnTenant(
   { userId, tenantId, since, at }: { userId: string; tenantId: string; since: number; at: number },
 ): Promise<boolean> {
   const claimed = await tx.maybeOne(sql.type(idRow)`
-    update users set own_tenant_made_at = ${sql.timestamp(new Date(at))}, own_tenant_id = ${tenantId}
+    update users set own_tenant_made_at = ${instant(at)}, own_tenant_id = ${tenantId}
     where id = ${userId}
-      and (own_tenant_made_at is null or own_tenant_made_at <= ${sql.timestamp(new Date(since))})
+      and (own_tenant_made_at is null or own_tenant_made_at <= ${instant(since)})
     returning id`)
   return claimed !== null
 }

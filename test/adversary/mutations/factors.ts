@@ -30,7 +30,7 @@ export const factorsMutations: readonly Mutation[] = [
     also: [
       {
         file: 'src/identity/sessions/store.ts',
-        find: '    where id = ${session.id} and ended_at is null and expires_at > ${moment(session.at)}\n',
+        find: '    where id = ${session.id} and ended_at is null and expires_at > ${instant(session.at)}\n',
         replace: '    where id = ${session.id}\n',
       },
     ],
@@ -229,7 +229,7 @@ export const factorsMutations: readonly Mutation[] = [
     what: 'wrong passwords from one address are not limited',
     attacks: ['guessing'],
     file: 'src/identity/rate-limits/store.ts',
-    find: `    where a.locked_until is null or a.locked_until <= \${moment(at)}
+    find: `    where a.locked_until is null or a.locked_until <= \${instant(at)}
     returning failures`,
     replace: `    where true
     returning failures`,
@@ -252,8 +252,8 @@ export const factorsMutations: readonly Mutation[] = [
     what: 'a link works twice',
     attacks: ['races'],
     file: 'src/messages/links/link-store.ts',
-    find: '    where id = ${id} and used_at is null and expires_at > ${moment(at)} returning id`)',
-    replace: '    where id = ${id} and expires_at > ${moment(at)} returning id`)',
+    find: '    where id = ${id} and used_at is null and expires_at > ${instant(at)} returning id`)',
+    replace: '    where id = ${id} and expires_at > ${instant(at)} returning id`)',
   },
   {
     what: 'a link works for any purpose',
@@ -272,7 +272,7 @@ export const factorsMutations: readonly Mutation[] = [
     also: [
       {
         file: 'src/messages/links/link-store.ts',
-        find: 'and used_at is null and expires_at > ${moment(at)} returning id`)',
+        find: 'and used_at is null and expires_at > ${instant(at)} returning id`)',
         replace: 'and used_at is null returning id`)',
       },
     ],
