@@ -4,13 +4,13 @@ import { addToCount } from '../../database/count-rows.ts'
 import type { Read } from '../../database/executor/read.ts'
 import { countRow, idRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { noteLogged } from '../../messages/audit/log-quota.ts'
 import { isOfSubject } from '../../tenancy/members/subject-store.ts'
 import type { CallContext, GateRef, KeptValues, QuestionContext, RequestKind } from './store.ts'
 
 const closedRow = z.object({ id: z.uuid(), status: z.enum(['expired', 'cancelled']) })
 
-const moment = (ms: number) => sql.timestamp(new Date(ms))
 const jsonb = (value: unknown) => sql.jsonb(value as never)
 
 /** Who would act. */
@@ -72,7 +72,7 @@ export function findOpen(
 ): Promise<OpenRow | null> {
   return tx.maybeOne(sql.type(openRow)`
     select id, status, expires_at, execution_status is not null as is_stored from approval_requests
-    where ${same(key)} and ${sameGates(gates)} and status in ('pending', 'approved') and expires_at > ${moment(now)}
+    where ${same(key)} and ${sameGates(gates)} and status in ('pending', 'approved') and expires_at > ${instant(now)}
     order by status, created_at, id limit 1`)
 }
 
@@ -95,7 +95,7 @@ export function listUsable(
   return read.any(sql.type(usableRow)`
     select id, digest, status, gates, expires_at from approval_requests
     where tenant_id = ${tenantId} and kind = 'application' and digest = any(${sql.array(digests, 'text')})
-      and status in ('pending', 'approved') and expires_at > ${moment(now)}
+      and status in ('pending', 'approved') and expires_at > ${instant(now)}
     order by status, created_at, id`)
 }
 
@@ -106,7 +106,7 @@ export function retireStale(
   gates: readonly GateRef[],
   now: number,
 ): Promise<{ id: string; status: 'expired' | 'cancelled' } | null> {
-  const at = moment(now)
+  const at = instant(now)
   return tx.maybeOne(sql.type(closedRow)`
     update approval_requests set status = case when expires_at <= ${at} then 'expired' else 'cancelled' end
     where ${same(key)} and status = 'pending' and (expires_at <= ${at} or not ${sameGates(gates)})
@@ -117,7 +117,7 @@ export function retireStale(
 export function countPendingOf(tx: Tx, key: RequestKey, now: number): Promise<number> {
   return tx.oneFirst(sql.type(countRow)`
     select count(*) from approval_requests
-    where ${ofSubject(key)} and status = 'pending' and expires_at > ${moment(now)}`)
+    where ${ofSubject(key)} and status = 'pending' and expires_at > ${instant(now)}`)
 }
 
 /**
@@ -144,7 +144,7 @@ export function listMailed(
   return tx.any(sql.type(mailedRow)`
     select a as id, count(*) as mails, bool_or(${same(key)}) as is_same
     from approval_requests cross join lateral unnest(mailed_to) a
-    where ${ofSubject(key)} and created_at > ${moment(since)} and mailed_to <> '{}'
+    where ${ofSubject(key)} and created_at > ${instant(since)} and mailed_to <> '{}'
     group by a`)
 }
 
@@ -178,7 +178,7 @@ export async function insertRequest(tx: Tx, r: NewRequest): Promise<boolean> {
     values (${r.tenantId}, ${r.id}, ${r.kind}, ${r.requesterId}, ${r.requesterEmail}, ${type}, ${id}, ${email},
             ${r.action}, ${r.resourceType}, ${r.resourceId}, ${r.digest}, ${jsonb(r.context)},
             ${r.kept && jsonb(r.kept)}, ${r.message}, ${r.reason}, ${jsonb(r.gates)}, ${jsonb(r.approvers)},
-            ${r.quorum}, ${r.validFor}, ${sql.array(r.mailedTo, 'uuid')}, ${moment(r.expiresAt)}, ${moment(r.at)})
+            ${r.quorum}, ${r.validFor}, ${sql.array(r.mailedTo, 'uuid')}, ${instant(r.expiresAt)}, ${instant(r.at)})
     on conflict do nothing returning id`)
   if (inserted) addToCount(tx, r.tenantId, 'approval_requests')
   return inserted !== null

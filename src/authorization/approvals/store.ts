@@ -4,6 +4,7 @@ import { countRows } from '../../database/count-rows.ts'
 import type { Read } from '../../database/executor/read.ts'
 import { countRow } from '../../database/executor/row-schemas.ts'
 import { sql } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { byId, byText, byWord, defineList, type ListPage } from '../../lists/list.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import type { Caller } from '../../request/caller.ts'
@@ -104,8 +105,6 @@ const requestRow = z.object({
 
 export type RequestRow = z.infer<typeof requestRow>
 
-const moment = (ms: number) => sql.timestamp(new Date(ms))
-
 /** The requests of a tenant, each with its status at `now` (ms). */
 const requests = (tenantId: string, now: number) => sql.fragment`(
   select r.tenant_id, r.id, r.kind, r.requester_id, r.requester_email, r.subject_type, r.subject_id, r.subject_email,
@@ -114,7 +113,7 @@ const requests = (tenantId: string, now: number) => sql.fragment`(
          r.execution_status, r.execution_http_status, r.execution_problem, r.created_at, r.status as stored_status,
          case when r.kind = 'call' then r.requester_id
               when r.subject_type in ('user', 'service_account') then nullif(r.subject_id, '')::uuid end as account_id,
-         case when r.status in ('pending', 'approved') and r.expires_at <= ${moment(now)} then 'expired'
+         case when r.status in ('pending', 'approved') and r.expires_at <= ${instant(now)} then 'expired'
               else r.status end as status
   from approval_requests r where r.tenant_id = ${tenantId})`
 
@@ -137,7 +136,7 @@ const columns = sql.fragment`
 
 /** The condition for a status at `now`, on the stored column: no index finds the computed one. */
 function hasStatus(status: Status, now: number): FragmentSqlToken {
-  const overdue = sql.fragment`r.expires_at <= ${moment(now)}`
+  const overdue = sql.fragment`r.expires_at <= ${instant(now)}`
   if (status === 'pending') return sql.fragment`r.stored_status = 'pending' and not ${overdue}`
   if (status === 'approved') return sql.fragment`r.stored_status = 'approved' and not ${overdue}`
   if (status !== 'expired') return sql.fragment`r.stored_status = ${status}`

@@ -3,6 +3,7 @@ import type { Sealer } from '../../crypto/seal.ts'
 import type { Read } from '../../database/executor/read.ts'
 import { idRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { noteLogged } from '../../messages/audit/log-quota.ts'
 import type { StoredCall } from '../../request/change/stored-call.ts'
 
@@ -30,7 +31,7 @@ export async function storeCall(
   noteLogged(tx, sealed)
   tx.later(sql.unsafe`
     insert into stored_calls (tenant_id, id, call_sealed, created_at)
-    values (${tenantId}, ${id}, ${sql.binary(sealed)}, ${sql.timestamp(new Date(at))})
+    values (${tenantId}, ${id}, ${sql.binary(sealed)}, ${instant(at)})
     on conflict do nothing`)
   return true
 }
@@ -68,7 +69,7 @@ export async function markFailed(
     httpStatus: number
   },
 ): Promise<boolean> {
-  const at = sql.timestamp(new Date(failed.at))
+  const at = instant(failed.at)
   const row = await tx.maybeOne(sql.type(idRow)`
     update approval_requests set status = 'executed', executed_at = ${at}, executed_decision = ${failed.decisionId},
       execution_status = 'failed', execution_http_status = ${failed.httpStatus},

@@ -4,12 +4,12 @@ import { skippingLocked } from '../../database/claim-rows.ts'
 import { subtractGone } from '../../database/count-rows.ts'
 import { countRow, idRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import type { Reader } from './store.ts'
 
 const nameRow = z.object({ name: z.string() })
 const decisionRow = z.object({ decision: z.string() })
 
-const moment = (ms: number) => sql.timestamp(new Date(ms))
 const jsonb = (value: unknown) => sql.jsonb(value as never)
 
 const approver = z.object({ id: z.uuid(), email: z.string() })
@@ -78,7 +78,7 @@ export async function insertVote(tx: Tx, v: NewVote): Promise<boolean> {
   const inserted = await tx.maybeOne(sql.type(decisionRow)`
     insert into approval_votes (tenant_id, request_id, approver_id, approver_email, decision, comment, at)
     values (${v.tenantId}, ${v.requestId}, ${v.approver.id}, ${v.approver.email}, ${v.decision}, ${v.comment},
-            ${moment(v.at)})
+            ${instant(v.at)})
     on conflict do nothing returning decision`)
   return inserted !== null
 }
@@ -88,9 +88,9 @@ export async function markApproved(tx: Tx, tenantId: string, id: string, at: num
   return changesRow(
     tx,
     sql.fragment`
-    update approval_requests set status = 'approved', decided_at = ${moment(at)},
+    update approval_requests set status = 'approved', decided_at = ${instant(at)},
                                  expires_at = to_timestamp(${at / 1_000}::float8 + valid_for)
-    where tenant_id = ${tenantId} and id = ${id} and status = 'pending' and expires_at > ${moment(at)}`,
+    where tenant_id = ${tenantId} and id = ${id} and status = 'pending' and expires_at > ${instant(at)}`,
   )
 }
 
@@ -99,8 +99,8 @@ export async function markRejected(tx: Tx, tenantId: string, id: string, at: num
   return changesRow(
     tx,
     sql.fragment`
-    update approval_requests set status = 'rejected', decided_at = ${moment(at)}
-    where tenant_id = ${tenantId} and id = ${id} and status = 'pending' and expires_at > ${moment(at)}`,
+    update approval_requests set status = 'rejected', decided_at = ${instant(at)}
+    where tenant_id = ${tenantId} and id = ${id} and status = 'pending' and expires_at > ${instant(at)}`,
   )
 }
 
@@ -115,7 +115,7 @@ export async function markCancelled(
     tx,
     sql.fragment`
     update approval_requests set status = 'cancelled'
-    where tenant_id = ${tenantId} and id = ${id} and expires_at > ${moment(at)}
+    where tenant_id = ${tenantId} and id = ${id} and expires_at > ${instant(at)}
       and (status = 'pending' or (status = 'approved' and (
         requester_id = ${userId} or (subject_id = ${userId} and subject_type in ('user', 'service_account')))))`,
   )
@@ -130,11 +130,11 @@ export async function markExecuted(
   return changesRow(
     tx,
     sql.fragment`
-    update approval_requests set status = 'executed', executed_at = ${moment(use.at)}, executed_decision = ${use.decisionId},
+    update approval_requests set status = 'executed', executed_at = ${instant(use.at)}, executed_decision = ${use.decisionId},
       execution_status = case when execution_status is not null then 'succeeded' end,
       execution_http_status = case when execution_status is not null then ${use.httpStatus}::integer end
     where tenant_id = ${tenantId} and id = ${use.id} and kind = 'call' and status = 'approved'
-      and expires_at > ${moment(use.at)}`,
+      and expires_at > ${instant(use.at)}`,
   )
 }
 
@@ -147,10 +147,10 @@ export async function markConsumed(
   return changesRow(
     tx,
     sql.fragment`
-    update approval_requests set status = 'executed', executed_at = ${moment(use.at)}, executed_decision = ${use.decisionId},
+    update approval_requests set status = 'executed', executed_at = ${instant(use.at)}, executed_decision = ${use.decisionId},
       operation_id = ${use.operationId}, consumed_by = ${use.userId}
     where tenant_id = ${tenantId} and id = ${use.id} and kind = 'application' and status = 'approved'
-      and expires_at > ${moment(use.at)}`,
+      and expires_at > ${instant(use.at)}`,
   )
 }
 
@@ -169,7 +169,7 @@ export function expireOverdue(
   return tx.any(sql.type(expiredRow)`
     update approval_requests r set status = 'expired'
     from (select tenant_id, id, status from approval_requests
-          where status in ('pending', 'approved') and expires_at <= ${moment(now)}
+          where status in ('pending', 'approved') and expires_at <= ${instant(now)}
           order by expires_at limit ${limit} ${skippingLocked(tx)}) overdue
     where r.tenant_id = overdue.tenant_id and r.id = overdue.id and r.status = overdue.status
     returning r.tenant_id, r.id, overdue.status as was`)
@@ -189,7 +189,7 @@ export async function dropBodiesBefore(tx: Tx, before: number, limit: number): P
     where (tenant_id, id) in (
       select tenant_id, id from approval_requests
       where status not in ('pending', 'approved') and (kept is not null or jsonb_typeof(context -> 'body') <> 'null')
-        and ${endedAt} < ${moment(before)}
+        and ${endedAt} < ${instant(before)}
       order by ${endedAt} limit ${limit})`)
   return rowCount
 }
@@ -200,7 +200,7 @@ export function deleteRequestsBefore(tx: Tx, before: number, limit: number): Pro
     with gone as (
       delete from approval_requests where (tenant_id, id) in (
         select tenant_id, id from approval_requests
-        where status not in ('pending', 'approved') and ${endedAt} < ${moment(before)} order by ${endedAt} limit ${limit})
+        where status not in ('pending', 'approved') and ${endedAt} < ${instant(before)} order by ${endedAt} limit ${limit})
       returning tenant_id
     ), counted as (${subtractGone('approval_requests')})
     select count(*) from gone`)

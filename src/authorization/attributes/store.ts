@@ -3,6 +3,7 @@ import { addToCount } from '../../database/count-rows.ts'
 import type { Read } from '../../database/executor/read.ts'
 import { countRow, idRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { ApiError } from '../../errors.ts'
 import { byText, byWord, defineList, type ListPage } from '../../lists/list.ts'
 import { dataTypes, type Scalar } from '../../policy-engine/compile/conditions.ts'
@@ -128,7 +129,7 @@ export function insertDefinition(
       values (${tenantId}, ${row.id}, ${row.key}, ${row.display_name}, ${row.category}, ${row.data_type},
               ${row.allowed_values === null ? null : sql.jsonb(row.allowed_values)}, ${row.is_required},
               ${row.description}, ${row.source}, ${row.managed_by},
-              ${sql.timestamp(new Date(row.at))})`,
+              ${instant(row.at)})`,
     () => keyTaken(row),
   )
   addToCount(tx, tenantId, 'attribute_definitions')

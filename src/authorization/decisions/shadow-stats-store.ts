@@ -3,6 +3,7 @@ import { deleteOld } from '../../database/delete-old.ts'
 import type { Read } from '../../database/executor/read.ts'
 import { listsOfValues } from '../../database/executor/rows.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 
 const counted = ['evaluated', 'applied', 'would_deny', 'would_allow', 'would_gate', 'errors'] as const
@@ -79,8 +80,4 @@ export function listShadowCounts(
 
 /** Deletes at most `max` counts of days before `before` (ms since 1970); returns how many. As the worker role. */
 export const deleteShadowCountsBefore = (tx: Tx, before: number, max: number): Promise<number> =>
-  deleteOld(
-    tx,
-    { table: 'policy_stats', column: 'day', before: sql.fragment`${sql.timestamp(new Date(before))}::date` },
-    max,
-  )
+  deleteOld(tx, { table: 'policy_stats', column: 'day', before: sql.fragment`${instant(before)}::date` }, max)

@@ -5,6 +5,7 @@ import type { Read } from '../../database/executor/read.ts'
 import { listsOfValues } from '../../database/executor/rows.ts'
 import type { Statements } from '../../database/executor/statements.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { byText, byWord, defineList, type Filter, type ListPage } from '../../lists/list.ts'
 import { actionNames, serviceResources, wildcardOf } from '../../policy-engine/catalogue/actions.ts'
 import type { CompiledPolicy } from '../../policy-engine/compile/compiled-policy.ts'
@@ -202,8 +203,4 @@ export function findDecision(tx: Read, tenantId: string, id: string): Promise<De
 
 /** Deletes at most `max` decisions older than `before` (ms since 1970); returns how many. As the worker role. */
 export const deleteDecisionsBefore = (tx: Tx, before: number, max: number): Promise<number> =>
-  deleteOld(
-    tx,
-    { table: 'decisions', column: 'at', before: sql.fragment`${sql.timestamp(new Date(before))}` },
-    max,
-  )
+  deleteOld(tx, { table: 'decisions', column: 'at', before: sql.fragment`${instant(before)}` }, max)

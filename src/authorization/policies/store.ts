@@ -3,6 +3,7 @@ import { addToCount, countRows } from '../../database/count-rows.ts'
 import type { Read } from '../../database/executor/read.ts'
 import { countRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { type Versions, versionAmong } from '../../database/version.ts'
 import { byFlag, byText, byWord, defineList, type ListPage } from '../../lists/list.ts'
 import { noteLogged } from '../../messages/audit/log-quota.ts'
@@ -154,8 +155,6 @@ export interface NewPolicy {
   at: number
 }
 
-const moment = (ms: number | null) => (ms === null ? null : sql.timestamp(new Date(ms)))
-
 /** A policy as it is once it is written, in place of `current` if there is one. */
 export const rowOf = (policy: NewPolicy, current: PolicyRow | null): PolicyRow => ({
   id: policy.id,
@@ -174,14 +173,14 @@ export const rowOf = (policy: NewPolicy, current: PolicyRow | null): PolicyRow =
 /** Inserts a policy of version 1. */
 export async function insertPolicy(tx: Tx, policy: NewPolicy): Promise<void> {
   const { tenantId, id, fields: f, rules, compiled, checksum, managed: m, authorId } = policy
-  const at = moment(policy.at)
+  const at = instant(policy.at)
   tx.later(sql.unsafe`
     insert into policies (tenant_id, id, name, description, kind, effect, resource_types, actions, rules, mode, priority,
                           valid_from, valid_until, is_active, version, checksum, compiled, managed_by, managed_as,
                           is_optional, chosen_active, created_by, created_at, updated_at)
     values (${tenantId}, ${id}, ${f.name}, ${f.description}, ${policy.module ? 'rego' : 'json'}, ${f.effect},
-            ${sql.array(f.resource_types, 'text')}, ${sql.array(f.actions, 'text')}, ${jsonb(rules)}, ${f.mode}, ${f.priority}, ${moment(f.valid_from)},
-            ${moment(f.valid_until)}, ${f.is_active}, ${policy.version}, ${checksum}, ${jsonb(compiled)},
+            ${sql.array(f.resource_types, 'text')}, ${sql.array(f.actions, 'text')}, ${jsonb(rules)}, ${f.mode}, ${f.priority}, ${instant(f.valid_from)},
+            ${instant(f.valid_until)}, ${f.is_active}, ${policy.version}, ${checksum}, ${jsonb(compiled)},
             ${m.managed_by}, ${m.managed_as}, ${m.is_optional}, ${m.chosen_active}, ${authorId}, ${at}, ${at})`)
   addToCount(tx, tenantId, 'policies')
 }
@@ -198,10 +197,10 @@ export function replacePolicy(tx: Tx, policy: NewPolicy): void {
   tx.later(sql.unsafe`
     update policies set name = ${f.name}, description = ${f.description}, effect = ${f.effect},
       resource_types = ${sql.array(f.resource_types, 'text')}, actions = ${sql.array(f.actions, 'text')},
-      rules = ${jsonb(rules)}, mode = ${f.mode}, priority = ${f.priority}, valid_from = ${moment(f.valid_from)},
-      valid_until = ${moment(f.valid_until)}, is_active = ${f.is_active}, version = ${policy.version},
+      rules = ${jsonb(rules)}, mode = ${f.mode}, priority = ${f.priority}, valid_from = ${instant(f.valid_from)},
+      valid_until = ${instant(f.valid_until)}, is_active = ${f.is_active}, version = ${policy.version},
       checksum = ${checksum}, compiled = ${jsonb(compiled)}, module_off_at = null, is_optional = ${m.is_optional},
-      chosen_active = ${m.chosen_active}, updated_at = ${moment(policy.at)}
+      chosen_active = ${m.chosen_active}, updated_at = ${instant(policy.at)}
     where tenant_id = ${tenantId} and id = ${id} and version = ${policy.version - 1}`)
 }
 

@@ -4,6 +4,7 @@ import type { Read } from '../../database/executor/read.ts'
 import { countRow, idRow } from '../../database/executor/row-schemas.ts'
 import { listsOfValues } from '../../database/executor/rows.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { byId, byText, defineList, type ListPage } from '../../lists/list.ts'
 import { resourceType } from '../policies/policy-body.ts'
 
@@ -123,7 +124,7 @@ export function insertResource(
   tenantId: string,
   row: ResourceName & ResourceValues & { id: string; at: number },
 ): Promise<ResourceRow> {
-  const at = sql.timestamp(new Date(row.at))
+  const at = instant(row.at)
   return tx.one(sql.type(resourceRow)`
     insert into registered_resources (tenant_id, id, resource_type, resource_id, owner_id, department_id,
                                       attributes, created_at, updated_at)
@@ -141,7 +142,7 @@ export function replaceResource(
   const next = sql.fragment`(${row.owner_id}::uuid, ${row.department_id}::uuid, ${sql.jsonb(row.attributes as never)})`
   return tx.maybeOne(sql.type(resourceRow)`
     update registered_resources set (owner_id, department_id, attributes) = ${next}, version = version + 1,
-                                    updated_at = ${sql.timestamp(new Date(row.at))}
+                                    updated_at = ${instant(row.at)}
     where tenant_id = ${tenantId} and id = ${row.id}
       and (owner_id, department_id, attributes) is distinct from ${next}
     returning ${columns}`)
@@ -189,7 +190,7 @@ export async function replaceResources(
   const replaced = await tx.anyFirst(sql.type(idRow)`
     update registered_resources r
     set owner_id = n.owner_id, department_id = n.department_id, attributes = n.attributes::jsonb,
-        version = r.version + 1, updated_at = ${sql.timestamp(new Date(at))}
+        version = r.version + 1, updated_at = ${instant(at)}
     from ${sql.unnest(values, ['uuid', 'uuid', 'uuid', 'text'])} as n (id, owner_id, department_id, attributes)
     where r.tenant_id = ${tenantId} and r.id = n.id
       and (r.owner_id, r.department_id, r.attributes)

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { kindOfRow } from '../../database/decision-kind.ts'
 import type { Read } from '../../database/executor/read.ts'
 import { sql } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { earliestId } from '../../messages/outbox/time-ordered-id.ts'
 
 const day = z.object({
@@ -27,8 +28,8 @@ export function countActivity(
   tenantId: string,
   { now, limit }: { now: number; limit: number },
 ): Promise<readonly ActivityDay[]> {
-  const at = sql.timestamp(new Date(now))
-  const since = sql.timestamp(new Date(now - spanMs))
+  const at = instant(now)
+  const since = instant(now - spanMs)
   return read.any(sql.type(day)`
     with zone as (
       select coalesce(settings ->> 'time_zone', 'UTC') as name from tenants where id = ${tenantId}),

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { readAsWorker } from '../../database/executor/read.ts'
 import { type Databases, sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import { wakeRelays } from '../../messages/outbox/wake-relays.ts'
 import type { MessageKey } from '../../messages/queues/queued-message.ts'
@@ -38,7 +39,7 @@ const claimDuration = 30_000
 const claimedColumns = (now: number) => sql.fragment`
   d.id as delivery_id, d.attempt, d.retry_until, w.url, w.managed_by, w.managed_as,
   coalesce(w.secret_sealed, m.secret_sealed) as secret_sealed,
-  case when coalesce(w.previous_secret_expires_at, m.previous_secret_expires_at) > ${sql.timestamp(new Date(now))}
+  case when coalesce(w.previous_secret_expires_at, m.previous_secret_expires_at) > ${instant(now)}
     then coalesce(w.previous_secret_sealed, m.previous_secret_sealed) end as previous_secret_sealed`
 
 const webhooks = sql.fragment`
@@ -76,7 +77,7 @@ export function claimHead(
   frontier: number,
   now: number,
 ): Promise<Claimed | null> {
-  const at = sql.timestamp(new Date(now))
+  const at = instant(now)
   return tx.maybeOne(sql.type(claimedRow)`
     with head as (
       select id, sequence, event_id from webhook_deliveries
@@ -84,7 +85,7 @@ export function claimHead(
       order by sequence limit 1
     )
     update webhook_deliveries d
-    set attempt = d.attempt + 1, next_attempt_at = ${sql.timestamp(new Date(now + claimDuration))}
+    set attempt = d.attempt + 1, next_attempt_at = ${instant(now + claimDuration)}
     from ${webhooks}, tenants t, events e
     where d.tenant_id = ${tenantId} and d.id = (select id from head where sequence < ${frontier})
       and d.in_order and d.status = any(${open}) and d.next_attempt_at <= ${at}
@@ -104,13 +105,13 @@ export async function claimOnce(
   deliveryId: string,
   now: number,
 ): Promise<Claimed | null> {
-  const at = sql.timestamp(new Date(now))
+  const at = instant(now)
   const claimed = await tx.maybeOne(sql.type(claimedOnceRow)`
     with once as (
       select event_id from webhook_deliveries where tenant_id = ${tenantId} and id = ${deliveryId}
     )
     update webhook_deliveries d
-    set attempt = d.attempt + 1, next_attempt_at = ${sql.timestamp(new Date(now + claimDuration))}
+    set attempt = d.attempt + 1, next_attempt_at = ${instant(now + claimDuration)}
     from ${webhooks}, tenants t,
       (select 1) one left join events e on e.tenant_id = ${tenantId} and e.id = (select event_id from once)
     where d.tenant_id = ${tenantId} and d.id = ${deliveryId} and d.webhook_id = ${webhookId}
@@ -178,7 +179,7 @@ export async function endDelivery(
 ): Promise<boolean> {
   const row = await tx.maybeOne(sql.type(found)`
     update webhook_deliveries
-    set status = ${status}, next_attempt_at = null, ended_at = ${sql.timestamp(new Date(result.at))}, ${resultColumns(result)}
+    set status = ${status}, next_attempt_at = null, ended_at = ${instant(result.at)}, ${resultColumns(result)}
     where ${isLast(attempt)} returning id`)
   return row !== null
 }
@@ -192,7 +193,7 @@ export async function delayDelivery(
 ): Promise<boolean> {
   const row = await tx.maybeOne(sql.type(found)`
     update webhook_deliveries
-    set status = 'failed', next_attempt_at = ${sql.timestamp(new Date(next))}, ${resultColumns(result)}
+    set status = 'failed', next_attempt_at = ${instant(next)}, ${resultColumns(result)}
     where ${isLast(attempt)} returning id`)
   return row !== null
 }
@@ -204,13 +205,13 @@ export async function giveUpExpired(
   now: number,
   next: number,
 ): Promise<void> {
-  const at = sql.timestamp(new Date(now))
+  const at = instant(now)
   tx.later(sql.unsafe`
     update webhook_deliveries set status = 'dead', next_attempt_at = null, ended_at = ${at}
     where tenant_id = ${tenantId} and webhook_id = ${webhookId} and in_order and status in ('pending', 'failed')
       and retry_until <= ${at}`)
   tx.later(sql.unsafe`
-    update webhook_deliveries set next_attempt_at = ${sql.timestamp(new Date(next))}
+    update webhook_deliveries set next_attempt_at = ${instant(next)}
     where tenant_id = ${tenantId} and id = (
       select id from webhook_deliveries
       where tenant_id = ${tenantId} and webhook_id = ${webhookId} and in_order and status in ('pending', 'failed')
@@ -223,9 +224,9 @@ export async function giveUpExpired(
  */
 export async function retryNow(tx: Tx, { tenantId, webhookId }: WebhookKey, now: number): Promise<void> {
   tx.later(sql.unsafe`
-    update webhook_deliveries set next_attempt_at = ${sql.timestamp(new Date(now))}
+    update webhook_deliveries set next_attempt_at = ${instant(now)}
     where tenant_id = ${tenantId} and webhook_id = ${webhookId} and in_order and status = 'failed'
-      and next_attempt_at > ${sql.timestamp(new Date(now + claimDuration))}`)
+      and next_attempt_at > ${instant(now + claimDuration)}`)
 }
 
 /** Replaces a message that its queue gave up by a new one; false when it no longer exists. */
@@ -302,7 +303,7 @@ export async function resumeDeliveries(
     update webhooks set failures = 0, failing_since = null
     where tenant_id = ${tenantId} and id = ${webhookId} and failures > 0 returning id`)
   if (wasActive && !wasFailing) return
-  const at = sql.timestamp(new Date(now))
+  const at = instant(now)
   const head = await findHead(tx, { tenantId, webhookId })
   if (!head) return
   tx.later(sql.unsafe`

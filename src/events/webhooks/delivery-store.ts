@@ -5,6 +5,7 @@ import type { Read } from '../../database/executor/read.ts'
 import { countRow, idRow } from '../../database/executor/row-schemas.ts'
 import { listsOfValues } from '../../database/executor/rows.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { distinctPairs, lockableGroups, ofTenants } from '../../database/of-tenants.ts'
 import { byText, byWord, defineList, type ListPage } from '../../lists/list.ts'
 import { earliestId, timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
@@ -285,7 +286,7 @@ export function findDeliveryState(tx: Tx, { tenantId, webhookId, id }: Omit<Deli
 
 /** Reopens a delivery that has ended for one more attempt, outside the order; false when it has not ended. */
 export async function reopenDelivery(tx: Tx, { tenantId, webhookId, id, at }: DeliveryKey): Promise<boolean> {
-  const moment = sql.timestamp(new Date(at))
+  const moment = instant(at)
   const reopened = await tx.maybeOne(sql.type(idRow)`
     update webhook_deliveries
     set status = 'pending', in_order = false, next_attempt_at = ${moment}, retry_until = ${moment}, ended_at = null
@@ -307,7 +308,7 @@ export async function insertTest(
   test: { tenantId: string; webhookId: string; eventType: string; at: number },
 ): Promise<string> {
   const id = timeOrderedId(test.at)
-  const at = sql.timestamp(new Date(test.at))
+  const at = instant(test.at)
   tx.later(sql.unsafe`
     insert into webhook_deliveries (tenant_id, id, webhook_id, event_id, event_type, in_order, next_attempt_at, retry_until,
                                     created_at)
@@ -320,7 +321,7 @@ export async function insertTest(
 export async function deleteEndedBefore(tx: Tx, before: number, limit: number): Promise<number> {
   const { rowCount } = await tx.query(sql.unsafe`
     delete from webhook_deliveries where (tenant_id, id) in (
-      select tenant_id, id from webhook_deliveries where ended_at < ${sql.timestamp(new Date(before))}
+      select tenant_id, id from webhook_deliveries where ended_at < ${instant(before)}
       order by ended_at limit ${limit})`)
   return rowCount
 }
@@ -336,7 +337,7 @@ export async function giveUpWithoutEvent(
   limit: number,
 ): Promise<number> {
   const { rowCount } = await tx.query(sql.unsafe`
-    update webhook_deliveries d set status = 'dead', next_attempt_at = null, ended_at = ${sql.timestamp(new Date(now))}
+    update webhook_deliveries d set status = 'dead', next_attempt_at = null, ended_at = ${instant(now)}
     from (
       select o.tenant_id, o.id from webhooks w cross join lateral (
         select tenant_id, id from webhook_deliveries e

@@ -3,6 +3,7 @@ import { addToCount, countRows, deleteCounted } from '../../database/count-rows.
 import type { Read } from '../../database/executor/read.ts'
 import { countRow, idRow } from '../../database/executor/row-schemas.ts'
 import { asWorker, type Databases, sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { defineList, type ListPage } from '../../lists/list.ts'
 import type { Sample } from '../../observe/metrics/read-sources.ts'
 import { openAfter } from './next-attempt.ts'
@@ -94,7 +95,7 @@ export async function insertWebhook(
   tx: Tx,
   webhook: WebhookFields & { secretSealed: Buffer },
 ): Promise<void> {
-  const at = sql.timestamp(new Date(webhook.at))
+  const at = instant(webhook.at)
   tx.later(sql.unsafe`
     insert into webhooks (tenant_id, id, url, description, event_types, is_active, secret_sealed, created_at, updated_at)
     values (${webhook.tenantId}, ${webhook.id}, ${webhook.url}, ${webhook.description},
@@ -108,7 +109,7 @@ export async function insertManagedWebhook(
   tx: Tx,
   webhook: Omit<WebhookFields, 'is_active'> & { managed_by: string; managed_as: string },
 ): Promise<void> {
-  const at = sql.timestamp(new Date(webhook.at))
+  const at = instant(webhook.at)
   await tx.query(sql.unsafe`
     insert into webhooks (tenant_id, id, url, description, event_types, managed_by, managed_as, created_at, updated_at)
     values (${webhook.tenantId}, ${webhook.id}, ${webhook.url}, ${webhook.description},
@@ -123,7 +124,7 @@ export async function changeWebhook(tx: Tx, webhook: WebhookFields & { reopen: b
   const changed = await tx.maybeOne(sql.type(idRow)`
     update webhooks set url = ${webhook.url}, description = ${webhook.description}, event_types = ${types},
                         is_active = ${webhook.is_active}, disabled_reason = ${reason},
-                        version = version + 1, updated_at = ${sql.timestamp(new Date(webhook.at))}
+                        version = version + 1, updated_at = ${instant(webhook.at)}
     where tenant_id = ${webhook.tenantId} and id = ${webhook.id}
       and (url, description, event_types, is_active, disabled_reason)
           is distinct from (${webhook.url}, ${webhook.description}, ${types}, ${webhook.is_active}, ${reason})
@@ -138,7 +139,7 @@ export async function replaceSecret(
 ): Promise<void> {
   tx.later(sql.unsafe`
     update webhooks set previous_secret_sealed = secret_sealed,
-                        previous_secret_expires_at = ${sql.timestamp(new Date(webhook.until))},
+                        previous_secret_expires_at = ${instant(webhook.until)},
                         secret_sealed = ${sql.binary(webhook.secretSealed)}
     where tenant_id = ${webhook.tenantId} and id = ${webhook.id}`)
 }
@@ -152,7 +153,7 @@ export async function deleteWebhook(tx: Tx, tenantId: string, id: string): Promi
 /** Records a success: resets the failures of a webhook, which closes its circuit. */
 export async function recordSuccess(tx: Tx, { tenantId, webhookId }: WebhookKey, now: number): Promise<void> {
   tx.later(sql.unsafe`
-    update webhooks set failures = 0, failing_since = null, last_success_at = ${sql.timestamp(new Date(now))}
+    update webhooks set failures = 0, failing_since = null, last_success_at = ${instant(now)}
     where tenant_id = ${tenantId} and id = ${webhookId}`)
 }
 
@@ -160,7 +161,7 @@ const health = z.object({ failures: z.number(), failing_since: z.number() })
 
 /** Counts a failure; returns the number of failures in a row and since when (ms), or null for a deleted webhook. */
 export function recordFailure(tx: Tx, { tenantId, webhookId }: WebhookKey, now: number) {
-  const at = sql.timestamp(new Date(now))
+  const at = instant(now)
   return tx.maybeOne(sql.type(health)`
     update webhooks set failures = failures + 1, failing_since = coalesce(failing_since, ${at}), last_failure_at = ${at}
     where tenant_id = ${tenantId} and id = ${webhookId}
@@ -174,7 +175,7 @@ export async function recordOnceFailure(
   now: number,
 ): Promise<void> {
   tx.later(sql.unsafe`
-    update webhooks set last_failure_at = ${sql.timestamp(new Date(now))}
+    update webhooks set last_failure_at = ${instant(now)}
     where tenant_id = ${tenantId} and id = ${webhookId}`)
 }
 

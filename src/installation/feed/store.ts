@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { skippingLocked } from '../../database/claim-rows.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 
 const lockKey = 0x0bad5
 const maxTenants = 1_000
@@ -17,7 +18,7 @@ export async function extendFeed(tx: Tx, at: number): Promise<void> {
       where fed < last order by tenant_id limit ${maxTenants} ${skippingLocked(tx)}
     ), entry as (
       insert into feed_entries (tenant_id, first_sequence, last_sequence, created_at)
-      select tenant_id, fed + 1, last, ${sql.timestamp(new Date(at))} from fresh where fed < last
+      select tenant_id, fed + 1, last, ${instant(at)} from fresh where fed < last
     )
     update event_sequences s set fed = f.last from fresh f where s.tenant_id = f.tenant_id`)
 }
@@ -60,7 +61,7 @@ export function findLastEntry(tx: Tx): Promise<FeedEntry | null> {
 export async function deleteFeedEntriesBefore(tx: Tx, before: number, limit: number): Promise<number> {
   const { rowCount } = await tx.query(sql.unsafe`
     delete from feed_entries where (tenant_id, first_sequence) in (
-      select tenant_id, first_sequence from feed_entries where created_at < ${sql.timestamp(new Date(before))}
+      select tenant_id, first_sequence from feed_entries where created_at < ${instant(before)}
       order by created_at limit ${limit})`)
   return rowCount
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Read } from '../../database/executor/read.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import type { AppliedManifest, CompiledManifest } from './compile-manifest.ts'
 import type { Manifest } from './manifest-schema.ts'
 
@@ -63,5 +64,5 @@ export async function insertManifest(
   tx.later(sql.unsafe`
     insert into manifests (application, version, revision, document, compiled, checksum, created_at)
     values (${manifest.application}, ${manifest.version}, ${manifest.revision}, ${sql.jsonb(manifest.document as never)},
-            ${sql.jsonb(manifest.compiled as never)}, ${manifest.checksum}, ${sql.timestamp(new Date(manifest.at))})`)
+            ${sql.jsonb(manifest.compiled as never)}, ${manifest.checksum}, ${instant(manifest.at)})`)
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 
 const keyRow = z.object({ key: z.string() })
 
@@ -16,7 +17,7 @@ export async function insertWebhookSecret(
 ): Promise<boolean> {
   const inserted = await tx.maybeOne(sql.type(keyRow)`
     insert into manifest_webhooks (application, key, secret_sealed, created_at)
-    values (${application}, ${key}, ${sql.binary(sealed)}, ${sql.timestamp(new Date(at))})
+    values (${application}, ${key}, ${sql.binary(sealed)}, ${instant(at)})
     on conflict (application, key) do nothing returning key`)
   return inserted !== null
 }
@@ -28,7 +29,7 @@ export async function replaceWebhookSecret(
 ): Promise<boolean> {
   const replaced = await tx.maybeOne(sql.type(keyRow)`
     update manifest_webhooks set previous_secret_sealed = secret_sealed,
-      previous_secret_expires_at = ${sql.timestamp(new Date(until))}, secret_sealed = ${sql.binary(sealed)}
+      previous_secret_expires_at = ${instant(until)}, secret_sealed = ${sql.binary(sealed)}
     where application = ${application} and key = ${key} returning key`)
   return replaced !== null
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { idRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 
 const tokenRow = z.object({
   id: z.uuid(),
@@ -60,26 +61,26 @@ export async function insertToken(
   token: { id: string; application: string; hash: Buffer; reads: Reads; at: number; expiresAt: number },
 ): Promise<void> {
   tx.later(sql.unsafe`
-    delete from application_tokens where expires_at < ${sql.timestamp(new Date(token.at - 30 * 86_400_000))}`)
+    delete from application_tokens where expires_at < ${instant(token.at - 30 * 86_400_000)}`)
   const { eventTypes, tenantIds } = token.reads
   tx.later(sql.unsafe`
     insert into application_tokens (id, application, token_hash, event_types, tenant_ids, created_at, expires_at)
     values (${token.id}, ${token.application}, ${sql.binary(token.hash)},
             ${eventTypes && sql.array(eventTypes, 'text')}, ${tenantIds && sql.array(tenantIds, 'uuid')},
-            ${sql.timestamp(new Date(token.at))}, ${sql.timestamp(new Date(token.expiresAt))})`)
+            ${instant(token.at)}, ${instant(token.expiresAt)})`)
 }
 
 /** Notes that a token was used at `at`, at most once a minute. */
 export async function recordUse(tx: Tx, { id, at }: { id: string; at: number }): Promise<void> {
   await tx.query(sql.unsafe`
-    update application_tokens set last_used_at = ${sql.timestamp(new Date(at))}
-    where id = ${id} and coalesce(last_used_at <= ${sql.timestamp(new Date(at - 60_000))}, true)`)
+    update application_tokens set last_used_at = ${instant(at)}
+    where id = ${id} and coalesce(last_used_at <= ${instant(at - 60_000)}, true)`)
 }
 
 /** Revokes a token; false if there is none with this id that is not revoked. */
 export async function revokeToken(tx: Tx, { id, at }: { id: string; at: number }): Promise<boolean> {
   const revoked = await tx.maybeOne(sql.type(idRow)`
-    update application_tokens set revoked_at = ${sql.timestamp(new Date(at))}
+    update application_tokens set revoked_at = ${instant(at)}
     where id = ${id} and revoked_at is null returning id`)
   return revoked !== null
 }

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { deleteOld } from '../../database/delete-old.ts'
 import { listsOfValues, type NewRow } from '../../database/executor/rows.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import type { RequestInfo } from '../../http/request-info.ts'
 import type { ActionName } from '../../policy-engine/catalogue/actions.ts'
 import type { SubjectType } from '../../policy-engine/evaluate/query.ts'
@@ -163,8 +164,4 @@ const plain = (value: unknown) => JSON.parse(JSON.stringify(value))
 
 /** Deletes up to `limit` audit rows older than `before` (ms since 1970); gives how many. As the worker role. */
 export const deleteAuditBefore = (tx: Tx, before: number, limit: number): Promise<number> =>
-  deleteOld(
-    tx,
-    { table: 'audit_log', column: 'at', before: sql.fragment`${sql.timestamp(new Date(before))}` },
-    limit,
-  )
+  deleteOld(tx, { table: 'audit_log', column: 'at', before: sql.fragment`${instant(before)}` }, limit)

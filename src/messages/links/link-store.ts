@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { countRow, idRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import type { LinkPurpose } from './mailed-links.ts'
-
-const moment = (ms: number) => sql.timestamp(new Date(ms))
 
 /** A token to store. Times are in ms since 1970. */
 export interface NewLinkToken {
@@ -24,7 +23,7 @@ export async function insertLinkToken(tx: Tx, token: NewLinkToken): Promise<void
   tx.later(sql.unsafe`
     insert into link_tokens (id, purpose, user_id, tenant_id, email, target_id, token_hash, first_proof_at, created_at, expires_at)
     values (${token.id}, ${token.purpose}, ${token.userId}, ${token.tenantId}, ${token.email}, ${token.targetId},
-            ${sql.binary(token.tokenHash)}, ${token.firstProofAt === null ? null : moment(token.firstProofAt)}, ${moment(token.at)}, ${moment(token.expiresAt)})`)
+            ${sql.binary(token.tokenHash)}, ${instant(token.firstProofAt)}, ${instant(token.at)}, ${instant(token.expiresAt)})`)
 }
 
 const unusedRow = z.object({
@@ -44,7 +43,7 @@ export function findUnusedToken(
   token: { hash: Buffer; purpose: LinkPurpose; at: number },
 ): Promise<z.infer<typeof unusedRow> | null> {
   return tx.maybeOne(sql.type(unusedRow)`
-    select id, user_id, tenant_id, target_id, email, first_proof_at, created_at, expires_at <= ${moment(token.at)} as expired from link_tokens
+    select id, user_id, tenant_id, target_id, email, first_proof_at, created_at, expires_at <= ${instant(token.at)} as expired from link_tokens
     where token_hash = ${sql.binary(token.hash)} and purpose = ${token.purpose} and used_at is null`)
 }
 
@@ -56,14 +55,14 @@ export function countTokensSince(
   return tx.oneFirst(sql.type(countRow)`
     select count(*) from link_tokens
     where user_id = ${tokens.userId} and purpose = ${tokens.purpose} and email = ${tokens.email}
-      and created_at > ${moment(tokens.since)}`)
+      and created_at > ${instant(tokens.since)}`)
 }
 
 /** Marks a valid token as used. Of concurrent calls one gets true. As the user or the system role. */
 export async function markTokenUsed(tx: Tx, id: string, at: number): Promise<boolean> {
   const used = await tx.maybeOne(sql.type(idRow)`
-    update link_tokens set used_at = ${moment(at)}
-    where id = ${id} and used_at is null and expires_at > ${moment(at)} returning id`)
+    update link_tokens set used_at = ${instant(at)}
+    where id = ${id} and used_at is null and expires_at > ${instant(at)} returning id`)
   return used !== null
 }
 
@@ -73,7 +72,7 @@ export async function endTokens(
   tokens: { userId: string; purpose: LinkPurpose; targetId: string | null; at: number },
 ): Promise<void> {
   tx.later(sql.unsafe`
-    update link_tokens set used_at = ${moment(tokens.at)}
+    update link_tokens set used_at = ${instant(tokens.at)}
     where user_id = ${tokens.userId} and purpose = ${tokens.purpose}
       and target_id is not distinct from ${tokens.targetId}::uuid and used_at is null`)
 }
@@ -84,7 +83,7 @@ export async function endTokensOf(
   tokens: { userId: string; purposes: readonly LinkPurpose[]; at: number },
 ): Promise<void> {
   await tx.query(sql.unsafe`
-    update link_tokens set used_at = ${moment(tokens.at)}
+    update link_tokens set used_at = ${instant(tokens.at)}
     where user_id = ${tokens.userId} and purpose = any(${sql.array(tokens.purposes, 'text')}) and used_at is null`)
 }
 
@@ -94,9 +93,9 @@ export async function endOldTokens(
   { userId, purpose, kept, at }: { userId: string; purpose: LinkPurpose; kept: number; at: number },
 ): Promise<void> {
   tx.later(sql.unsafe`
-    update link_tokens set used_at = ${moment(at)}
+    update link_tokens set used_at = ${instant(at)}
     where id in (select id from link_tokens
-                 where user_id = ${userId} and purpose = ${purpose} and used_at is null and expires_at > ${moment(at)}
+                 where user_id = ${userId} and purpose = ${purpose} and used_at is null and expires_at > ${instant(at)}
                  order by created_at desc, id desc offset ${kept})`)
 }
 
@@ -109,7 +108,7 @@ export async function endLaterTokens(
   token: { id: string; userId: string; purpose: LinkPurpose; at: number },
 ): Promise<void> {
   tx.later(sql.unsafe`
-    update link_tokens set used_at = ${moment(token.at)}
+    update link_tokens set used_at = ${instant(token.at)}
     where user_id = ${token.userId} and purpose = ${token.purpose} and used_at is null
       and created_at >= (select created_at from link_tokens where id = ${token.id})`)
 }
@@ -123,7 +122,7 @@ export async function endTokensSentElsewhere(
   person: { id: string; email: string; at: number },
 ): Promise<void> {
   tx.later(sql.unsafe`
-    update link_tokens set used_at = ${moment(person.at)}
+    update link_tokens set used_at = ${instant(person.at)}
     where user_id = ${person.id} and email <> ${person.email} and used_at is null
       and purpose <> all(${sql.array(survivesAddressChange, 'text')})`)
 }
@@ -131,13 +130,13 @@ export async function endTokensSentElsewhere(
 /** Ends every unused link of a user. As the system role. */
 export async function endAllTokens(tx: Tx, userId: string, at: number): Promise<void> {
   tx.later(sql.unsafe`
-    update link_tokens set used_at = ${moment(at)} where user_id = ${userId} and used_at is null`)
+    update link_tokens set used_at = ${instant(at)} where user_id = ${userId} and used_at is null`)
 }
 
 /** Voids up to `limit` unused links of the installation; gives how many. As the system role. */
 export async function voidSomeLinks(tx: Tx, at: number, limit: number): Promise<number> {
   const { rowCount } = await tx.query(sql.unsafe`
-    update link_tokens set used_at = ${moment(at)}
+    update link_tokens set used_at = ${instant(at)}
     where used_at is null and id = any(array(select id from link_tokens where used_at is null limit ${limit}))`)
   return rowCount
 }

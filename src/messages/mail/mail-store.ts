@@ -4,6 +4,7 @@ import { skippingLocked } from '../../database/claim-rows.ts'
 import { deleteOld } from '../../database/delete-old.ts'
 import { countRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { ofTenants } from '../../database/of-tenants.ts'
 import { earliestId } from '../outbox/time-ordered-id.ts'
 import type { MessageKey } from '../queues/queued-message.ts'
@@ -54,7 +55,7 @@ export async function claimMail(
 /** Marks a mail as sent and erases its content. `at` is in ms since 1970. */
 export async function markSent(tx: Tx, tenantId: string, id: string, at: number): Promise<void> {
   tx.later(sql.unsafe`
-    update mails set status = 'sent', content_sealed = null, sent_at = ${sql.timestamp(new Date(at))}
+    update mails set status = 'sent', content_sealed = null, sent_at = ${instant(at)}
     where tenant_id = ${tenantId} and id = ${id}`)
 }
 

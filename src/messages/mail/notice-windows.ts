@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 
 const hourMs = 3_600_000
 
@@ -38,7 +39,7 @@ async function count(tx: Tx, { id, to, template, perHour, at }: DueNotice): Prom
   const endsAt = (Math.floor(at / hourMs) + 1) * hourMs
   const { notices } = await tx.one(sql.type(countedRow)`
     insert into notice_windows as w (recipient, kind, ends_at, notices)
-    values (${recipientKey(to)}, ${template}, ${sql.timestamp(new Date(endsAt))}, 1)
+    values (${recipientKey(to)}, ${template}, ${instant(endsAt)}, 1)
     on conflict (recipient, kind, ends_at) do update set notices = w.notices + 1,
       summary_id = case when w.notices = ${perHour} then ${id}::uuid else w.summary_id end
     returning notices`)
@@ -60,6 +61,6 @@ export async function deleteOldWindows(tx: Tx, now: number, limit: number): Prom
   const { rowCount } = await tx.query(sql.unsafe`
     delete from notice_windows where (recipient, kind, ends_at) in (
       select recipient, kind, ends_at from notice_windows
-      where ends_at <= ${sql.timestamp(new Date(now - 24 * hourMs))} order by ends_at limit ${limit})`)
+      where ends_at <= ${instant(now - 24 * hourMs)} order by ends_at limit ${limit})`)
   return rowCount
 }

@@ -1,5 +1,6 @@
 import type { Sealer } from '../../crypto/seal.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { enqueue } from '../outbox/enqueue.ts'
 import { timeOrderedId } from '../outbox/time-ordered-id.ts'
 import { isUnreachable } from './email-address.ts'
@@ -34,7 +35,7 @@ export async function sendMail<Name extends TemplateName>(
   const recipient = sealer.mac('mail-recipient', to.toLowerCase())
   tx.later(sql.unsafe`
     insert into mails (tenant_id, id, template, content_sealed, recipient, created_at)
-    values (${tenantId}, ${id}, ${template}, ${sql.binary(content)}, ${sql.binary(recipient)}, ${sql.timestamp(new Date(at))})`)
+    values (${tenantId}, ${id}, ${template}, ${sql.binary(content)}, ${sql.binary(recipient)}, ${instant(at)})`)
   await enqueue(tx, templates[template].queue, tenantId, { v: 1, mail_id: id, request_id: requestId }, at)
   return id
 }

@@ -1,5 +1,6 @@
 import type { Pool } from '../../database/executor/pool.ts'
 import { asWorker, sql } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import type { Metrics } from '../../observe/metrics/metrics.ts'
 import { isLoopbackHost } from '../../settings/loopback.ts'
 import { automatic, messageIdOf, senderOf } from './headers.ts'
@@ -57,7 +58,7 @@ function captureTransport(worker: Pool, from: string): MailTransport {
         tx.query(sql.unsafe`
         insert into captured_mails (id, recipient, sender, subject, text, html, headers, created_at)
         values (${id}, ${to}, ${from}, ${subject}, ${text}, ${html}, ${sql.jsonb(headers)},
-                ${sql.timestamp(new Date(at))})
+                ${instant(at)})
         on conflict (id) do nothing`),
       )
     },

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { isUuid } from '../../crypto/uuid.ts'
 import { readAsWorker } from '../../database/executor/read.ts'
 import { asWorker, type Databases, sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import type { MessageKey } from '../queues/queued-message.ts'
 
 /** The key of a message, and the queue that it must be for: a forged job must not end a message of another queue. */
@@ -70,7 +71,7 @@ export function deadLetter(
         returning tenant_id, id, queue, payload, created_at
       )
       insert into dead_letters (tenant_id, id, queue, payload, created_at, failed_at, attempts, reason, error)
-      select tenant_id, id, queue, payload, created_at, ${sql.timestamp(new Date(at))}, ${attempts}, ${reason}, ${error}
+      select tenant_id, id, queue, payload, created_at, ${instant(at)}, ${attempts}, ${reason}, ${error}
       from gone
       returning payload`)
     if (row) await effect?.(tx, row.payload)

@@ -1,5 +1,6 @@
 import { listsOfValues } from '../../database/executor/rows.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { currentTraceparent } from '../../observe/tracing/traceparent.ts'
 import { noteLogged } from '../audit/log-quota.ts'
 import type { Message } from '../queues/queues.ts'
@@ -30,7 +31,7 @@ export async function appendEvent<Type extends EventType>(tx: Tx, event: NewEven
   const data = eventTypes[type].parse(event.data)
   const id = timeOrderedId(event.at)
   const message: Message<'event-fanout'> = { v: 1, event_id: id, request_id: requestId, traceparent: own }
-  const at = sql.timestamp(new Date(event.at))
+  const at = instant(event.at)
   noteLogged(tx, data)
   tx.later(sql.unsafe`
     with event as (

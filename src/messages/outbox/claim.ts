@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { listReachable, mayClaim, skippingLocked } from '../../database/claim-rows.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import type { MessageKey, QueuedMessage } from '../queues/queued-message.ts'
 import { queues } from '../queues/queues.ts'
 
@@ -55,7 +56,7 @@ export async function claimReachable(tx: Tx, limit: number): Promise<OutboxMessa
 export async function listForUnknownQueues(tx: Tx, before: number, limit: number): Promise<OutboxMessage[]> {
   const rows = await tx.any(sql.type(outboxRow)`
     select tenant_id, id, queue, payload from outbox
-    where enqueued_at is null and queue <> all(${known}) and created_at < ${sql.timestamp(new Date(before))}
+    where enqueued_at is null and queue <> all(${known}) and created_at < ${instant(before)}
     order by id limit ${limit}`)
   return rows.map(messageOf)
 }
@@ -68,20 +69,20 @@ export async function claimOverdue(tx: Tx, before: number, limit: number): Promi
   if (!(await mayClaim(tx, claiming))) return []
   const rows = await tx.any(sql.type(overdueRow)`
     select tenant_id, id, queue, payload, coalesce(enqueued_as, id) as job from outbox
-    where enqueued_at <= ${sql.timestamp(new Date(before))} and queue = any(${known})
+    where enqueued_at <= ${instant(before)} and queue = any(${known})
     order by enqueued_at limit ${limit} ${skippingLocked(tx)}`)
   return rows.map((row) => ({ ...messageOf(row), carriedBy: row.job }))
 }
 
 /** Marks the messages as put on their queues at `at` (ms since 1970), in `job`, or each in a job with its own id. */
 export function markEnqueued(tx: Tx, messages: readonly MessageKey[], at: number, job: string | null = null) {
-  const set = sql.fragment`enqueued_at = ${sql.timestamp(new Date(at))}, enqueued_as = ${job}`
+  const set = sql.fragment`enqueued_at = ${instant(at)}, enqueued_as = ${job}`
   if (messages.length > 0) tx.later(sql.unsafe`update outbox set ${set} where ${isAmong(messages)}`)
 }
 
 /** Notes that the messages were still on their queues at `at` (ms since 1970). */
 export function noteFound(tx: Tx, messages: readonly MessageKey[], at: number) {
-  const set = sql.fragment`enqueued_at = ${sql.timestamp(new Date(at))}`
+  const set = sql.fragment`enqueued_at = ${instant(at)}`
   if (messages.length > 0) tx.later(sql.unsafe`update outbox set ${set} where ${isAmong(messages)}`)
 }
 

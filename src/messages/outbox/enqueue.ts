@@ -1,4 +1,5 @@
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { currentTraceparent } from '../../observe/tracing/traceparent.ts'
 import { type Message, type QueueName, queues } from '../queues/queues.ts'
 import { timeOrderedId } from './time-ordered-id.ts'
@@ -21,6 +22,6 @@ export async function enqueue<Queue extends QueueName>(
   tx.later(sql.unsafe`
     insert into outbox (tenant_id, id, queue, payload, created_at)
     values (${tenantId}, ${timeOrderedId(at)}, ${queue}, ${sql.jsonb({ ...payload })},
-            ${sql.timestamp(new Date(at))})`)
+            ${instant(at)})`)
   wakeRelays(tx)
 }

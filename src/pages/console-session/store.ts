@@ -2,8 +2,7 @@ import { z } from 'zod'
 import type { Read } from '../../database/executor/read.ts'
 import { idRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
-
-const moment = (ms: number) => sql.timestamp(new Date(ms))
+import { instant } from '../../database/instant.ts'
 
 const heldRow = z.object({
   id: z.uuid(),
@@ -23,7 +22,7 @@ export type HeldRow = z.infer<typeof heldRow>
 
 /** What a cookie stands for: a chain of refresh tokens, a waiting sign-in, or both. Null if unknown or over. */
 export function findHeld(read: Read, cookieHash: Buffer, now: number): Promise<HeldRow | null> {
-  const at = moment(now)
+  const at = instant(now)
   return read.maybeOne(sql.type(heldRow)`
     select c.id, c.checked_until, c.methods, f.id as family_id, f.session_id, f.user_id, f.tenant_id,
            p.id as pending_id, p.user_id as pending_user_id, p.tenant_id as pending_tenant_id,
@@ -51,16 +50,16 @@ export async function insertHeld(
   const { id, cookieHash, familyId, checkedUntil, pendingId, methods, at, expiresAt } = cookie
   tx.later(sql.unsafe`
     insert into console_sessions (id, cookie_hash, family_id, checked_until, pending_id, methods, created_at, expires_at)
-    values (${id}, ${sql.binary(cookieHash)}, ${familyId}, ${moment(checkedUntil)}, ${pendingId},
-            ${sql.array(methods, 'text')}, ${moment(at)}, ${moment(expiresAt)})`)
+    values (${id}, ${sql.binary(cookieHash)}, ${familyId}, ${instant(checkedUntil)}, ${pendingId},
+            ${sql.array(methods, 'text')}, ${instant(at)}, ${instant(expiresAt)})`)
 }
 
 /** Gives a cookie another tenant of its session. As the system role. */
 export async function replaceHeld(tx: Tx, id: string, holding: Holding): Promise<void> {
   const { familyId, checkedUntil, pendingId, methods, expiresAt } = holding
   tx.later(sql.unsafe`
-    update console_sessions set family_id = ${familyId}, checked_until = ${moment(checkedUntil)},
-      pending_id = ${pendingId}, methods = ${sql.array(methods, 'text')}, expires_at = ${moment(expiresAt)},
+    update console_sessions set family_id = ${familyId}, checked_until = ${instant(checkedUntil)},
+      pending_id = ${pendingId}, methods = ${sql.array(methods, 'text')}, expires_at = ${instant(expiresAt)},
       impersonated_id = null, impersonated_until = null
     where id = ${id}`)
 }
@@ -76,7 +75,7 @@ export async function recordImpersonation(
 ): Promise<boolean> {
   const noted = await tx.maybeOne(sql.type(idRow)`
     update console_sessions set impersonated_id = ${acting?.userId ?? null},
-      impersonated_until = ${acting ? moment(acting.until) : null}
+      impersonated_until = ${acting ? instant(acting.until) : null}
     where id = ${id} and family_id = ${familyId} returning id`)
   return noted !== null
 }
@@ -84,7 +83,7 @@ export async function recordImpersonation(
 /** Notes that the session of a cookie was checked. As the system role. */
 export async function recordChecked(tx: Tx, id: string, checkedUntil: number): Promise<void> {
   tx.later(sql.unsafe`
-    update console_sessions set checked_until = ${moment(checkedUntil)} where id = ${id}`)
+    update console_sessions set checked_until = ${instant(checkedUntil)} where id = ${id}`)
 }
 
 /** Notes that the session of a cookie waits for a second factor to enter, or to stay in, a tenant. As the system role. */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { deleteOld } from '../../database/delete-old.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 
 /** A call that can be repeated. `id` names caller, route and Idempotency-Key. */
 export interface CallKey {
@@ -10,8 +11,6 @@ export interface CallKey {
 
 const answerRow = z.object({ body_digest: z.instanceof(Buffer), answer_sealed: z.instanceof(Buffer) })
 const turnRow = z.object({ free: z.boolean() })
-const moment = (ms: number) => sql.timestamp(new Date(ms))
-
 /**
  * Takes the call's turn until the transaction ends; false while another transaction has it. Where a database has
  * several nodes that do not share this lock, the primary key still refuses a second answer.
@@ -28,7 +27,7 @@ export function findAnswer(
 ): Promise<z.infer<typeof answerRow> | null> {
   return tx.maybeOne(sql.type(answerRow)`
     select body_digest, answer_sealed from idempotency_keys
-    where tenant_id = ${tenantId} and id = ${id} and expires_at > ${moment(now)}`)
+    where tenant_id = ${tenantId} and id = ${id} and expires_at > ${instant(now)}`)
 }
 
 interface NewAnswer extends CallKey {
@@ -44,16 +43,16 @@ interface NewAnswer extends CallKey {
 export function storeAnswer(tx: Tx, answer: NewAnswer): void {
   const { tenantId, id, userId, bodyDigest, answerSealed, at, expiresAt } = answer
   tx.later(sql.unsafe`
-    delete from idempotency_keys where tenant_id = ${tenantId} and id = ${id} and expires_at <= ${moment(at)}`)
+    delete from idempotency_keys where tenant_id = ${tenantId} and id = ${id} and expires_at <= ${instant(at)}`)
   tx.later(sql.unsafe`
     insert into idempotency_keys (tenant_id, id, user_id, body_digest, answer_sealed, expires_at)
-    values (${tenantId}, ${id}, ${userId}, ${sql.binary(bodyDigest)}, ${sql.binary(answerSealed)}, ${moment(expiresAt)})`)
+    values (${tenantId}, ${id}, ${userId}, ${sql.binary(bodyDigest)}, ${sql.binary(answerSealed)}, ${instant(expiresAt)})`)
 }
 
 /** Deletes up to `limit` answers that expired before a time (ms since 1970); gives how many. As the worker role. */
 export const deleteAnswersBefore = (tx: Tx, before: number, limit: number): Promise<number> =>
   deleteOld(
     tx,
-    { table: 'idempotency_keys', column: 'expires_at', before: sql.fragment`${moment(before)}` },
+    { table: 'idempotency_keys', column: 'expires_at', before: sql.fragment`${instant(before)}` },
     limit,
   )

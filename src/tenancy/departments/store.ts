@@ -3,6 +3,7 @@ import { addToCount, countRows } from '../../database/count-rows.ts'
 import type { Read } from '../../database/executor/read.ts'
 import { countRow, idRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { byId, defineList, type ListPage } from '../../lists/list.ts'
 
 const aboveRow = z.object({ above: z.boolean() })
@@ -105,7 +106,7 @@ interface DepartmentToWrite {
 /** Inserts a department and gives it as it is now. The caller has locked its parent. */
 export function insertDepartment(tx: Tx, department: DepartmentToWrite): Department {
   const { tenantId, id, name, description, parentId } = department
-  const at = sql.timestamp(new Date(department.at))
+  const at = instant(department.at)
   tx.later(sql.unsafe`
     insert into departments (tenant_id, id, name, description, parent_id, created_at, updated_at)
     values (${tenantId}, ${id}, ${name}, ${description}, ${parentId}, ${at}, ${at})`)
@@ -155,7 +156,7 @@ export function changeDepartment(tx: Tx, department: DepartmentToWrite): void {
   const { tenantId, id, name, description, parentId } = department
   tx.later(sql.unsafe`
     update departments set name = ${name}, description = ${description}, parent_id = ${parentId},
-                           version = version + 1, updated_at = ${sql.timestamp(new Date(department.at))}
+                           version = version + 1, updated_at = ${instant(department.at)}
     where tenant_id = ${tenantId} and id = ${id}`)
 }
 

@@ -4,6 +4,7 @@ import { addToCount, countRows } from '../../database/count-rows.ts'
 import type { Read } from '../../database/executor/read.ts'
 import { countRow, idRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { isProven } from '../../database/proven-address.ts'
 import { ApiError } from '../../errors.ts'
 import { byText, defineList, type Filter, type ListPage } from '../../lists/list.ts'
@@ -34,22 +35,20 @@ const invitationRow = z.object({
 
 export type InvitationRow = z.infer<typeof invitationRow>
 
-const moment = (ms: number) => sql.timestamp(new Date(ms))
-
 /** The status is computed from `expires_at`, so readers see an expired invitation before a worker marks it. */
 const columns = (now: number) => sql.fragment`
   i.id, i.email, i.role_ids, i.department_id, i.external_id, i.message, i.invited_by, i.invited_by_email, i.send_count, i.created_at,
   i.expires_at, i.accepted_at, i.accepted_by, i.version,
-  case when i.status = 'pending' and i.expires_at <= ${moment(now)} then 'expired' else i.status end as status,
+  case when i.status = 'pending' and i.expires_at <= ${instant(now)} then 'expired' else i.status end as status,
   array(select r.name from roles r where r.tenant_id = i.tenant_id and r.id = any(i.role_ids)
         order by r.created_at, r.id) as roles`
 
 const byStatus: Filter = {
   schema: z.enum(invitationStatus.options, `This has to be ${invitationStatus.options.join(' or ')}.`),
   where(status, { now }) {
-    if (status === 'pending') return sql.fragment`(i.status = 'pending' and i.expires_at > ${moment(now)})`
+    if (status === 'pending') return sql.fragment`(i.status = 'pending' and i.expires_at > ${instant(now)})`
     if (status !== 'expired') return sql.fragment`i.status = ${status}`
-    return sql.fragment`(i.status = 'expired' or i.status = 'pending' and i.expires_at <= ${moment(now)})`
+    return sql.fragment`(i.status = 'expired' or i.status = 'pending' and i.expires_at <= ${instant(now)})`
   },
 }
 
@@ -106,7 +105,7 @@ export type ReceivedRow = z.infer<typeof receivedRow>
 
 const received = (email: string, now: number) => sql.fragment`
   from invitations i join tenants t on t.id = i.tenant_id and t.status = 'active' and t.deleted_at is null
-  where i.email = ${email} and i.status = 'pending' and i.expires_at > ${moment(now)}`
+  where i.email = ${email} and i.status = 'pending' and i.expires_at > ${instant(now)}`
 
 /** A page of the invitations to an address, from all tenants. As the system role. */
 export function listInvitationsTo(
@@ -151,13 +150,13 @@ export const invitationPending = () =>
 export function insertInvitation(tx: Tx, invitation: NewInvitation): InvitationRow {
   const { tenantId, id, email, departmentId, externalId, message, inviter, expiresAt } = invitation
   const role_ids = invitation.roles.map((role) => role.id)
-  const at = moment(invitation.at)
+  const at = instant(invitation.at)
   tx.later(
     sql.unsafe`
       insert into invitations (tenant_id, id, email, token_hash, role_ids, department_id, external_id, message, invited_by,
                                invited_by_email, created_at, updated_at, expires_at)
       values (${tenantId}, ${id}, ${email}, ${sql.binary(invitation.tokenHash)}, ${sql.array(role_ids, 'uuid')},
-              ${departmentId}, ${externalId}, ${message}, ${inviter.id}, ${inviter.email}, ${at}, ${at}, ${moment(expiresAt)})`,
+              ${departmentId}, ${externalId}, ${message}, ${inviter.id}, ${inviter.email}, ${at}, ${at}, ${instant(expiresAt)})`,
     invitationPending,
   )
   addToCount(tx, tenantId, 'invitations')
@@ -185,7 +184,7 @@ export function insertInvitation(tx: Tx, invitation: NewInvitation): InvitationR
 export function countPending(tx: Tx, tenantId: string, now: number): Promise<number> {
   return tx.oneFirst(sql.type(countRow)`
     select count(*) from invitations i
-    where i.tenant_id = ${tenantId} and i.status = 'pending' and i.expires_at > ${moment(now)}`)
+    where i.tenant_id = ${tenantId} and i.status = 'pending' and i.expires_at > ${instant(now)}`)
 }
 
 /** Before a department is deleted: the tenant's invitations lead into no department. The department has to be locked. */
@@ -205,8 +204,8 @@ export function isMemberAddress(tx: Tx, tenantId: string, email: string): Promis
 /** Marks an overdue invitation to an address as expired, so that a new one can be made; returns its id, or null. */
 export function expireOverdue(tx: Tx, tenantId: string, email: string, now: number): Promise<string | null> {
   return tx.maybeOneFirst(sql.type(idRow)`
-    update invitations set status = 'expired', version = version + 1, updated_at = ${moment(now)}
-    where tenant_id = ${tenantId} and email = ${email} and status = 'pending' and expires_at <= ${moment(now)}
+    update invitations set status = 'expired', version = version + 1, updated_at = ${instant(now)}
+    where tenant_id = ${tenantId} and email = ${email} and status = 'pending' and expires_at <= ${instant(now)}
     returning id`)
 }
 
@@ -220,9 +219,9 @@ export function expireSome(
 ): Promise<readonly z.infer<typeof expiredRow>[]> {
   return tx.any(sql.type(expiredRow)`
     with due as (
-      select tenant_id, id from invitations where status = 'pending' and expires_at <= ${moment(now)}
+      select tenant_id, id from invitations where status = 'pending' and expires_at <= ${instant(now)}
       order by expires_at limit ${limit} ${skippingLocked(tx)})
-    update invitations i set status = 'expired', version = i.version + 1, updated_at = ${moment(now)}
+    update invitations i set status = 'expired', version = i.version + 1, updated_at = ${instant(now)}
     from due where i.tenant_id = due.tenant_id and i.id = due.id and i.status = 'pending'
     returning i.tenant_id, i.id`)
 }
@@ -230,8 +229,8 @@ export function expireSome(
 /** Cancels an invitation that can still be accepted; else false. */
 export async function cancelPending(tx: Tx, tenantId: string, invitationId: string, now: number) {
   const cancelled = await tx.maybeOne(sql.type(idRow)`
-    update invitations set status = 'cancelled', version = version + 1, updated_at = ${moment(now)}
-    where tenant_id = ${tenantId} and id = ${invitationId} and status = 'pending' and expires_at > ${moment(now)}
+    update invitations set status = 'cancelled', version = version + 1, updated_at = ${instant(now)}
+    where tenant_id = ${tenantId} and id = ${invitationId} and status = 'pending' and expires_at > ${instant(now)}
     returning id`)
   return cancelled !== null
 }
@@ -244,8 +243,8 @@ export function cancelPendingTo(
   now: number,
 ): Promise<string | null> {
   return tx.maybeOneFirst(sql.type(idRow)`
-    update invitations set status = 'cancelled', version = version + 1, updated_at = ${moment(now)}
-    where tenant_id = ${tenantId} and email = ${email} and status = 'pending' and expires_at > ${moment(now)}
+    update invitations set status = 'cancelled', version = version + 1, updated_at = ${instant(now)}
+    where tenant_id = ${tenantId} and email = ${email} and status = 'pending' and expires_at > ${instant(now)}
     returning id`)
 }
 
@@ -261,7 +260,7 @@ interface Renewal {
 export async function renewInvitation(tx: Tx, renewal: Renewal): Promise<boolean> {
   const renewed = await tx.maybeOne(sql.type(idRow)`
     update invitations set status = 'pending', version = version + 1, token_hash = ${sql.binary(renewal.tokenHash)}, send_count = send_count + 1,
-      expires_at = ${moment(renewal.expiresAt)}, updated_at = ${moment(renewal.at)}
+      expires_at = ${instant(renewal.expiresAt)}, updated_at = ${instant(renewal.at)}
     where tenant_id = ${renewal.tenantId} and id = ${renewal.id} and status in ('pending', 'expired') returning id`)
   return renewed !== null
 }
@@ -339,7 +338,7 @@ export function markAccepted(
   tx: Tx,
   accepted: { tenantId: string; id: string; sendCount: number; userId: string; at: number },
 ): Promise<Accepted | null> {
-  const at = moment(accepted.at)
+  const at = instant(accepted.at)
   return tx.maybeOne(sql.type(acceptedRow)`
     update invitations set status = 'accepted', version = version + 1, accepted_at = ${at}, accepted_by = ${accepted.userId}, updated_at = ${at}
     where tenant_id = ${accepted.tenantId} and id = ${accepted.id} and status = 'pending' and expires_at > ${at}

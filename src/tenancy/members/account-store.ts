@@ -3,6 +3,7 @@ import { addToCount } from '../../database/count-rows.ts'
 import type { Read } from '../../database/executor/read.ts'
 import { countRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { defineList, type Filter, type ListPage } from '../../lists/list.ts'
 import { giveRoles } from './store.ts'
 
@@ -95,7 +96,7 @@ export function insertAccount(
   account: AccountValues & { roleIds: readonly string[]; createdBy: string },
 ): void {
   const { tenantId, id, name, description, departmentId, attributes, roleIds, createdBy } = account
-  const at = sql.timestamp(new Date(account.at))
+  const at = instant(account.at)
   tx.later(sql.unsafe`
     insert into memberships (tenant_id, id, kind, email, first_name, description, department_id, attributes,
                              created_by, joined_at, updated_at)
@@ -111,7 +112,7 @@ export function changeAccount(tx: Tx, account: AccountValues & { status: Account
   tx.later(sql.unsafe`
     update memberships set first_name = ${name}, description = ${description}, status = ${status},
                            department_id = ${departmentId}, attributes = ${sql.jsonb(attributes as never)},
-                           version = version + 1, updated_at = ${sql.timestamp(new Date(at))}
+                           version = version + 1, updated_at = ${instant(at)}
     where tenant_id = ${tenantId} and id = ${id}`)
 }
 

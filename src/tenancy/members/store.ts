@@ -4,6 +4,7 @@ import type { Read } from '../../database/executor/read.ts'
 import { idRow } from '../../database/executor/row-schemas.ts'
 import { listsOfValues } from '../../database/executor/rows.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { forgetMember } from '../../database/isolation/member-references.ts'
 import { willName } from '../../database/locks.ts'
 import { isFromBefore, isProven } from '../../database/proven-address.ts'
@@ -62,7 +63,7 @@ interface NewMember {
  */
 export async function insertMember(tx: Tx, member: NewMember): Promise<boolean> {
   const { id, tenantId, user, departmentId, managerId = null, roleIds, attributes = {} } = member
-  const at = sql.timestamp(new Date(member.at))
+  const at = instant(member.at)
   willName(tx, user.id)
   const inserted = await tx.maybeOne(sql.type(idRow)`
     insert into memberships (tenant_id, id, user_id, email, first_name, last_name, department_id,
@@ -113,9 +114,9 @@ export async function raiseMember(tx: Tx, member: RaisedMember): Promise<string 
   const { tenantId, userId, roleIds, departmentId, joinedBy, at } = member
   const id = await tx.maybeOneFirst(sql.type(idRow)`
     update memberships set department_id = coalesce(${departmentId}, department_id), version = version + 1,
-                           updated_at = ${sql.timestamp(new Date(at))}
+                           updated_at = ${instant(at)}
     where tenant_id = ${tenantId} and user_id = ${userId} and status = 'active'
-      and joined_at <= ${sql.timestamp(new Date(joinedBy))}
+      and joined_at <= ${instant(joinedBy)}
     returning id`)
   if (id !== null) addRoles(tx, { tenantId, memberId: id, roleIds })
   return id
@@ -164,7 +165,7 @@ export function changeMember(tx: Tx, member: MemberChange): void {
   tx.later(sql.unsafe`
     update memberships set status = ${status}, department_id = ${departmentId}, manager_id = ${managerId},
                            attributes = ${sql.jsonb(attributes as never)}, version = version + 1,
-                           updated_at = ${sql.timestamp(new Date(at))}
+                           updated_at = ${instant(at)}
     where tenant_id = ${tenantId} and id = ${id}`)
 }
 
@@ -185,7 +186,7 @@ export async function endSessionsOfMember(
   member: { tenantId: string; id: string; at: number },
 ): Promise<boolean> {
   const row = await tx.maybeOne(sql.type(idRow)`
-    update memberships set sessions_ended_at = ${sql.timestamp(new Date(member.at))}
+    update memberships set sessions_ended_at = ${instant(member.at)}
     where tenant_id = ${member.tenantId} and id = ${member.id}
       and (sessions_ended_at is null or last_entered_at >= sessions_ended_at)
     returning id`)
@@ -292,7 +293,7 @@ export async function recordEntry(
   { tenantId, userId, at }: { tenantId: string; userId: string; at: number },
 ): Promise<void> {
   tx.later(sql.unsafe`
-    update memberships set last_entered_at = ${sql.timestamp(new Date(at))}
+    update memberships set last_entered_at = ${instant(at)}
     where tenant_id = ${tenantId} and user_id = ${userId}`)
 }
 

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { addToCount } from '../../database/count-rows.ts'
 import { idRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { roleNameKey } from './store.ts'
 
 const tenantRole = z.object({
@@ -39,7 +40,7 @@ interface GivenRole {
 
 /** Inserts a role of a manifest. Its name must be free. */
 export async function insertManagedRole(tx: Tx, role: GivenRole): Promise<void> {
-  const at = sql.timestamp(new Date(role.at))
+  const at = instant(role.at)
   tx.later(sql.unsafe`
     insert into roles (tenant_id, id, name, name_key, description, permissions, is_system, managed_by, managed_as,
                        created_at, updated_at)
@@ -53,7 +54,7 @@ export async function changeManagedRole(tx: Tx, role: GivenRole): Promise<void> 
   tx.later(sql.unsafe`
     update roles set name = ${role.name}, name_key = ${roleNameKey(role.name)}, description = ${role.description},
                      permissions = ${sql.array(role.permissions, 'text')}, managed_by = ${role.managed_by},
-                     managed_as = ${role.managed_as}, version = version + 1, updated_at = ${sql.timestamp(new Date(role.at))}
+                     managed_as = ${role.managed_as}, version = version + 1, updated_at = ${instant(role.at)}
     where tenant_id = ${role.tenantId} and id = ${role.id} and not is_system`)
 }
 

@@ -4,6 +4,7 @@ import type { Read } from '../../database/executor/read.ts'
 import { countRow, idRow } from '../../database/executor/row-schemas.ts'
 import { listsOfValues } from '../../database/executor/rows.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { ApiError } from '../../errors.ts'
 import { byFlag, byText, defineList, type ListPage } from '../../lists/list.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
@@ -152,7 +153,7 @@ const nameTaken = () =>
 export function insertRole(tx: Tx, role: CustomRole): RoleDetailRow {
   const { tenantId, id, name, description, permissions } = role
   const key = roleNameKey(name)
-  const at = sql.timestamp(new Date(role.at))
+  const at = instant(role.at)
   tx.later(
     sql.unsafe`
       insert into roles (tenant_id, id, name, name_key, description, permissions, is_system, created_at, updated_at)
@@ -181,7 +182,7 @@ export function changeRole(tx: Tx, role: CustomRole): void {
     sql.unsafe`
       update roles set name = ${role.name}, name_key = ${roleNameKey(role.name)}, description = ${role.description},
                        permissions = ${sql.array(role.permissions, 'text')}, version = version + 1,
-                       updated_at = ${sql.timestamp(new Date(role.at))}
+                       updated_at = ${instant(role.at)}
       where tenant_id = ${role.tenantId} and id = ${role.id} and not is_system`,
     nameTaken,
   )

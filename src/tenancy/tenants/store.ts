@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Read } from '../../database/executor/read.ts'
 import { countRow, idRow, lockedRow, tenantIdRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import { lock, willChange } from '../../database/locks.ts'
 import { memberCount, membershipsOf, roleNames } from '../../database/memberships-of.ts'
 import { isFromBefore } from '../../database/proven-address.ts'
@@ -48,7 +49,7 @@ export async function insertTenant(
   tx: Tx,
   tenant: { id: string; name: string; slug: string; at: number },
 ): Promise<boolean> {
-  const at = sql.timestamp(new Date(tenant.at))
+  const at = instant(tenant.at)
   willChange(tx, tenant.slug)
   const inserted = await tx.maybeOne(sql.type(idRow)`
     insert into tenants (id, name, slug, settings, created_at, updated_at)
@@ -66,7 +67,7 @@ export async function changeTenant(
   const settings = sql.fragment`settings || ${sql.jsonb(tenant.settings as never)}`
   willChange(tx, tenant.id)
   const changed = await tx.maybeOne(sql.type(idRow)`
-    update tenants set name = ${name}, settings = ${settings}, version = version + 1, updated_at = ${sql.timestamp(new Date(tenant.at))}
+    update tenants set name = ${name}, settings = ${settings}, version = version + 1, updated_at = ${instant(tenant.at)}
     where id = ${tenant.id} and deleted_at is null and (name, settings) is distinct from (${name}, ${settings})
     returning id`)
   return changed !== null
@@ -77,7 +78,7 @@ export async function updateStatus(
   tx: Tx,
   change: { id: string; from: readonly TenantStatus[]; to: TenantStatus; at: number },
 ): Promise<boolean> {
-  const at = sql.timestamp(new Date(change.at))
+  const at = instant(change.at)
   willChange(tx, change.id)
   const changed = await tx.maybeOne(sql.type(idRow)`
     update tenants set status = ${change.to}, version = version + 1, updated_at = ${at},
@@ -93,7 +94,7 @@ export async function updateStatus(
 export async function markDeleted(tx: Tx, tenant: { id: string; at: number }): Promise<boolean> {
   willChange(tx, tenant.id)
   const marked = await tx.maybeOne(sql.type(idRow)`
-    update tenants set deleted_at = ${sql.timestamp(new Date(tenant.at))}
+    update tenants set deleted_at = ${instant(tenant.at)}
     where id = ${tenant.id} and deleted_at is null returning id`)
   return marked !== null
 }
@@ -169,7 +170,7 @@ export function countTenantsOf(read: Read, of: TenantsWanted, page: ListPage): P
 /** Up to `limit` tenants deleted before `before` (ms since 1970), the earliest first. As the worker role. */
 export function listPurgeable(tx: Tx, before: number, limit: number): Promise<readonly string[]> {
   return tx.anyFirst(sql.type(idRow)`
-    select id from tenants where deleted_at <= ${sql.timestamp(new Date(before))} order by deleted_at, id limit ${limit}`)
+    select id from tenants where deleted_at <= ${instant(before)} order by deleted_at, id limit ${limit}`)
 }
 
 /**
@@ -261,8 +262,8 @@ export const lockTenantsOf = (tx: Tx, userId: string): Promise<readonly string[]
 export async function eraseTenants(tx: Tx, ids: readonly string[], at: number): Promise<void> {
   for (const id of ids) willChange(tx, id)
   tx.later(sql.unsafe`
-    update tenants set name = 'Erased', slug = 'erased-' || id, version = version + 1, updated_at = ${sql.timestamp(new Date(at))},
-      deleted_at = coalesce(deleted_at, ${sql.timestamp(new Date(at))})
+    update tenants set name = 'Erased', slug = 'erased-' || id, version = version + 1, updated_at = ${instant(at)},
+      deleted_at = coalesce(deleted_at, ${instant(at)})
     where id = any(${sql.array(ids, 'uuid')})`)
 }
 

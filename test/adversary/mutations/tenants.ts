@@ -169,9 +169,9 @@ export const tenantsMutations: readonly Mutation[] = [
     what: 'a cancelled request is approved',
     attacks: ['states'],
     file: 'src/authorization/approvals/transition-store.ts',
-    find: `    update approval_requests set status = 'rejected', decided_at = \${moment(at)}
+    find: `    update approval_requests set status = 'rejected', decided_at = \${instant(at)}
     where tenant_id = \${tenantId} and id = \${id} and status = 'pending' and`,
-    replace: `    update approval_requests set status = 'rejected', decided_at = \${moment(at)}
+    replace: `    update approval_requests set status = 'rejected', decided_at = \${instant(at)}
     where tenant_id = \${tenantId} and id = \${id} and`,
     also: [
       {

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { type Read, readInTenant } from '../../../database/executor/read.ts'
 import { countRow, idRow } from '../../../database/executor/row-schemas.ts'
 import { type Databases, sql, type Tx } from '../../../database/executor/transaction.ts'
+import { instant } from '../../../database/instant.ts'
 import type { ModuleReads } from '../../../policy-engine/compile/module-policy.ts'
 import type { PolicyInStore } from '../active-store.ts'
 
@@ -99,7 +100,7 @@ export async function switchOffModule(
   at: number,
 ): Promise<boolean> {
   const off = await tx.maybeOne(sql.type(idRow)`
-    update policies set module_off_at = ${sql.timestamp(new Date(at))}
+    update policies set module_off_at = ${instant(at)}
     where tenant_id = ${tenantId} and id = ${policyId} and version = ${version} and module_off_at is null
       and kind = 'rego' and compiled -> 'module' ->> 'key' = ${key}
     returning id`)
