@@ -1,6 +1,6 @@
+import type { Event } from '@bailiwick/client'
 import { useState } from 'react'
-import type { Event } from '../../client/api-types.ts'
-import { eventTypes } from '../api/event-types.ts'
+import { eventTypes } from '../api/names.ts'
 import { UserName } from '../members/user-name.tsx'
 import { Button } from '../parts/button.tsx'
 import { CopyButton } from '../parts/copy.tsx'

@@ -1,4 +1,4 @@
-import { nearestName } from '../../../src/text/nearest-name.ts'
+import { closest, distance } from 'fastest-levenshtein'
 import { texts } from './texts.ts'
 
 /** A row of a pasted table: whom to invite, and what is wrong with it. */
@@ -60,7 +60,16 @@ const everyColumn = Object.keys(columns) as Column[]
 const usual: Column[] = ['address', 'roles', 'department']
 const columnOf = (title: string) =>
   everyColumn.find((column) => columns[column].includes(title.toLowerCase()))
-const nearestTitle = (title: string) => nearestName(title, Object.values(columns).flat())
+
+const knownTitles = Object.values(columns).flat()
+
+/** The title that this one misspells; null if none is near: two letters differ, or a third of a longer one. */
+function nearestTitle(title: string): string | null {
+  const asked = title.toLowerCase()
+  const found = closest(asked, knownTitles)
+  const most = found.length < 5 ? 1 : Math.max(2, Math.floor(found.length / 3))
+  return distance(asked, found) > most ? null : found
+}
 
 /**
  * Reads a pasted table of addresses, roles, departments and IDs in applications. A first line without an address that

@@ -1,4 +1,4 @@
-import { type DataType, operatorsByType } from '../../../src/policy-engine/compile/conditions.ts'
+import { type DataType, operatorsByType } from '../api/names.ts'
 import { Button } from '../parts/button.tsx'
 import { operatorTexts } from './operator-texts.ts'
 import { texts } from './texts.ts'

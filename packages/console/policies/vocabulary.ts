@@ -1,8 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { actionNames, serviceResources } from '../../../src/policy-engine/catalogue/actions.ts'
-import { reservedResources } from '../../../src/policy-engine/catalogue/reserved-names.ts'
-import type { DataType } from '../../../src/policy-engine/compile/conditions.ts'
 import { call } from '../api/client.ts'
+import { actionNames, type DataType, serviceResources } from '../api/names.ts'
 import { readAll, useDepartments, useRoles } from '../members/queries.ts'
 import { useMay, useProfile } from '../session/session.ts'
 
@@ -46,8 +44,7 @@ export function useVocabulary(): Vocabulary {
   const roles = useRoles().data?.results ?? []
   const departments = useDepartments().data?.results ?? []
   const types = useApplications().flatMap(({ resource_types }) => resource_types)
-  const ofService = [...serviceResources].filter((type) => !reservedResources.includes(type))
-  const resourceTypes = [...ofService, ...types.map(({ type }) => type)]
+  const resourceTypes = [...serviceResources, ...types.map(({ type }) => type)]
   const ofApplications = types.flatMap(({ actions }) => actions.map(({ name }) => name))
   return {
     attributes: attributes

@@ -1,4 +1,4 @@
-import { operatorsByType } from '../../../src/policy-engine/compile/conditions.ts'
+import { operatorsByType } from '../api/names.ts'
 import type { Choice, Choices, Complete } from '../editor/completion.ts'
 import { readJson, type Token } from '../editor/read-json.ts'
 import { texts } from './texts.ts'

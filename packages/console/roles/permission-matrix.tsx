@@ -1,10 +1,9 @@
-import { type Action, actions } from '../../../src/policy-engine/catalogue/actions.ts'
+import { actionNames, permissions } from '../api/names.ts'
 
 /** The permissions of the service that a role can give, by what they are about. */
 function grouped(): [string, string[]][] {
   const groups = new Map<string, string[]>()
-  for (const [name, action] of Object.entries(actions) as [string, Action][]) {
-    if (action.roles.length === 0) continue
+  for (const name of permissions) {
     const [resource = ''] = name.split(':')
     groups.set(resource, [...(groups.get(resource) ?? []), name])
   }
@@ -13,7 +12,8 @@ function grouped(): [string, string[]][] {
 
 /** The permissions that a role can give, by the kind of object. */
 export const permissionGroups = grouped()
-export const isOfService = (permission: string): boolean => Object.hasOwn(actions, permission)
+export const isOfService = (permission: string): boolean =>
+  (actionNames as readonly string[]).includes(permission)
 
 /** Whether a role's list gives a permission: by its name, or by `resource:*`. */
 const gives = (held: readonly string[], permission: string) =>

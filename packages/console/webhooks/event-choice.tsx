@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { eventTypes } from '../api/event-types.ts'
+import { eventTypes } from '../api/names.ts'
 import { useFault } from '../parts/refused.tsx'
 import { texts } from './texts.ts'
 
