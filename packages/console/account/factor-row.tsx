@@ -1,5 +1,5 @@
+import type { OtpDevice } from '@bailiwick/client'
 import { useState } from 'react'
-import type { OtpDevice } from '../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { Badge, Button } from '../parts/button.tsx'
 import { confirmed } from '../parts/confirmation.tsx'

@@ -1,6 +1,6 @@
+import type { Session } from '@bailiwick/client'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Session } from '../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { Badge, Button } from '../parts/button.tsx'
 import { FormDialog } from '../parts/dialog.tsx'

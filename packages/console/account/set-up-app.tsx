@@ -1,5 +1,5 @@
+import type { Operations } from '@bailiwick/client'
 import { useState } from 'react'
-import type { Operations } from '../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { Button } from '../parts/button.tsx'
 import { confirmed } from '../parts/confirmation.tsx'

@@ -1,6 +1,6 @@
+import type { ServiceAccount } from '@bailiwick/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { ServiceAccount } from '../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { ifUnchanged } from '../api/if-unchanged.ts'
 import { changedPlace } from '../members/changed-place.ts'
@@ -54,8 +54,8 @@ export function AccountForm({
         ...(description !== known.description && { description }),
         ...place,
       }
-      await ifUnchanged('GET /service-accounts/{id}/', path, opened, (headers) =>
-        call('PATCH /service-accounts/{id}/', { path, body, headers }),
+      await ifUnchanged('GET /service-accounts/{id}/', path, opened, (unchanged) =>
+        call('PATCH /service-accounts/{id}/', { path, body, ...unchanged }),
       )
     }
     try {

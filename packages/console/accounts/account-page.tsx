@@ -1,7 +1,7 @@
+import type { ServiceAccount } from '@bailiwick/client'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { ServiceAccount } from '../../client/api-types.ts'
 import { call, callVersioned } from '../api/client.ts'
 import { keysOf } from '../keys/key-calls.ts'
 import { KeyList } from '../keys/key-list.tsx'

@@ -1,21 +1,42 @@
-import type { Operations } from '../../client/api-types.ts'
-import { Problem } from './problem.ts'
+import {
+  type AnswerOf,
+  type CallOptions,
+  createClient,
+  isProblem,
+  type Operation,
+  type Operations,
+  type Problem,
+} from '@bailiwick/client'
 
 /** Where the service stands below its host: empty, or a path without a trailing slash. */
 export const prefix = document.documentElement.dataset.prefix ?? ''
 
-export type Operation = keyof Operations
+/**
+ * The API as the service has it for the console: below `/console/`, beside the session, with a cookie in place of a token
+ * and a header that pages of other origins cannot send.
+ */
+const client = createClient({
+  url: `${prefix}/console`,
+  timeoutMs: 30_000, // as long as the service waits for a request
+  fetch: (address, { headers, ...init } = {}) =>
+    fetch(consoleAddress(String(address)), { ...init, headers: { ...headers, 'X-Bailiwick-Console': '1' } }),
+})
+
+const consoleAddress = (address: string) =>
+  address
+    .replace('/console/api/v1/session/', '/console/session/')
+    .replace('/console/api/v1/', '/console/api/')
+    .replace('/console/access/v1/', '/console/api/access/')
+
 type Query<K extends Operation> = {
   [N in keyof Operations[K]['query']]?: string | number | boolean | undefined
 }
 
-export interface Input<K extends Operation> {
+export interface Input<K extends Operation> extends CallOptions {
   /** Values of `{id}` and others in the path. */
   path?: Record<string, string>
   query?: Query<K>
   body?: Operations[K]['body']
-  headers?: Record<string, string>
-  signal?: AbortSignal
 }
 
 type Listener = (problem: Problem) => void
@@ -27,7 +48,7 @@ export function onSessionProblem(listener: Listener): () => void {
   return () => void listeners.delete(listener)
 }
 
-const sessionCodes = new Set(['not_authenticated', 'session_revoked', 'token_not_valid', 'otp_required'])
+const sessionCodes = ['not_authenticated', 'session_revoked', 'token_not_valid', 'otp_required']
 
 let changes = 0
 const watchers = new Set<() => void>()
@@ -45,85 +66,45 @@ function count(step: 1 | -1): void {
   for (const watcher of watchers) watcher()
 }
 
-type Sent = { body?: unknown; headers?: Record<string, string>; signal?: AbortSignal }
+/** A call that no operation of the API names: one of the session (`POST /session/`), or by a path without `{id}`. */
+export async function request(
+  operation: string,
+  input: CallOptions & { body?: unknown } = {},
+): Promise<unknown> {
+  return (await counted(operation, input)).body
+}
 
-/** One request below `/console/`. Throws {@link Problem}. */
-export async function request(method: string, path: string, sent: Sent = {}) {
-  if (method === 'GET') return ask(method, path, sent)
+async function counted(operation: string, input: object): Promise<{ body: unknown; etag: string | null }> {
+  const send = () => client.callVersioned(operation as Operation, input as never)
+  if (operation.startsWith('GET ')) return send()
   count(1)
   try {
-    return await ask(method, path, sent)
+    return await send()
   } finally {
     count(-1)
   }
 }
 
-async function ask(
-  method: string,
-  path: string,
-  { body, headers, signal }: Sent,
-): Promise<{ body: unknown; etag: string | null }> {
-  const answer = await fetch(`${prefix}/console${path}`, {
-    method,
-    headers: {
-      Accept: 'application/json',
-      ...(method !== 'GET' && { 'X-Bailiwick-Console': '1' }),
-      ...(body !== undefined && { 'Content-Type': 'application/json' }),
-      ...headers,
-    },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-    ...(signal && { signal }),
-  })
-  const text = await answer.text()
-  const value = text === '' ? null : parsed(text)
-  if (answer.ok) return { body: value, etag: answer.headers.get('etag') }
-  const after = Number(answer.headers.get('retry-after') ?? '')
-  throw new Problem(answer.status, (value ?? {}) as Record<string, unknown>, after > 0 ? after : null)
-}
-
-const parsed = (text: string): unknown => {
+async function send(operation: Operation, input: Input<Operation>) {
+  const query = Object.entries(input.query ?? {}).filter(([, value]) => value !== '')
   try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
-}
-
-async function send<K extends Operation>(operation: K, input: Input<K>) {
-  const [method = '', form = ''] = operation.split(' ')
-  const path = form
-    .replace('/access/v1/', '/access/')
-    .replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(input.path?.[name] ?? ''))
-  const query = new URLSearchParams()
-  for (const [name, value] of Object.entries(input.query ?? {}))
-    if (value !== undefined && value !== '') query.set(name, String(value))
-  const search = query.size > 0 ? `?${query}` : ''
-  const { headers, signal } = input
-  try {
-    return await request(method, `/api${path}${search}`, {
-      ...('body' in input && { body: input.body }),
-      ...(headers && { headers }),
-      ...(signal && { signal }),
-    })
+    return await counted(operation, { ...input, query: Object.fromEntries(query) })
   } catch (error) {
-    const ended = error instanceof Problem && error.status === 401 && sessionCodes.has(error.code)
+    const ended = isProblem(error, ...sessionCodes) && error.status === 401
     if (ended && !operation.endsWith('/switch-tenant/')) for (const listener of listeners) listener(error)
     throw error
   }
 }
 
-/** Calls the API, and gives its answer. Throws {@link Problem}. */
-export async function call<K extends Operation>(
-  operation: K,
-  input: Input<K> = {},
-): Promise<Operations[K]['answer']> {
-  return (await send(operation, input)).body as Operations[K]['answer']
+/** Calls the API, and gives its answer. */
+export async function call<K extends Operation>(operation: K, input: Input<K> = {}): Promise<AnswerOf<K>> {
+  return (await send(operation, input as Input<Operation>)).body as AnswerOf<K>
 }
 
-/** The same with the version of what was read, for `If-Match` of a change. */
+/** The same with the version of what was read, for `ifMatch` of a change. */
 export async function callVersioned<K extends Operation>(
   operation: K,
   input: Input<K> = {},
-): Promise<{ body: Operations[K]['answer']; etag: string | null }> {
-  return (await send(operation, input)) as { body: Operations[K]['answer']; etag: string | null }
+): Promise<{ body: AnswerOf<K>; etag: string | null }> {
+  return (await send(operation, input as Input<Operation>)) as { body: AnswerOf<K>; etag: string | null }
 }

@@ -1,5 +1,5 @@
+import { type CallOptions, Problem } from '@bailiwick/client'
 import { callVersioned, type Input } from './client.ts'
-import { Problem } from './problem.ts'
 
 /** An object of a list, or the answer of `callVersioned`. */
 type Opened = { updated_at: string } | { etag: string | null }
@@ -10,14 +10,14 @@ const versionOf = (opened: Opened) => ('etag' in opened ? opened.etag : opened.u
 const toldOf = new WeakMap<Opened, string | null>()
 
 /**
- * Changes an object only if it still is as its editor opened it: `change` gets the headers for that. Throws 412
+ * Changes an object only if it still is as its editor opened it: `change` gets the options for that. Throws 412
  * if another person has changed it since. The next attempt overwrites what its author was told about then.
  */
 export async function ifUnchanged<T>(
   read: Parameters<typeof callVersioned>[0] & `GET ${string}`,
   path: Input<'GET /policies/{id}/'>['path'],
   opened: Opened,
-  change: (headers: Record<string, string>) => Promise<T>,
+  change: (unchanged: Pick<CallOptions, 'ifMatch'>) => Promise<T>,
 ): Promise<T> {
   const { body, etag } = await callVersioned(read, { ...(path && { path }) })
   const now = 'etag' in opened ? etag : (body as { updated_at: string }).updated_at
@@ -25,7 +25,7 @@ export async function ifUnchanged<T>(
     toldOf.set(opened, now)
     throw new Problem(412, { code: 'precondition_failed', detail: overtaken })
   }
-  return change(etag ? { 'If-Match': etag } : {})
+  return change(etag ? { ifMatch: etag } : {})
 }
 
 const overtaken =

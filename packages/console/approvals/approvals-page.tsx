@@ -1,5 +1,5 @@
+import type { ApprovalRequest } from '@bailiwick/client'
 import { Link } from '@tanstack/react-router'
-import type { ApprovalRequest } from '../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { asRequest } from '../audit/in-words.ts'
 import { Badge } from '../parts/button.tsx'

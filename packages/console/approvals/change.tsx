@@ -1,5 +1,5 @@
+import type { ApprovalRequest } from '@bailiwick/client'
 import { useQuery } from '@tanstack/react-query'
-import type { ApprovalRequest } from '../../client/api-types.ts'
 import { request as send } from '../api/client.ts'
 import { JsonDiff } from '../editor/json-diff.tsx'
 import { writeJson } from '../editor/write-json.ts'
@@ -17,12 +17,9 @@ export function Change({ request }: { request: ApprovalRequest & { kind: 'call' 
   const isChange = ['PUT', 'PATCH'].includes(method) && names.length > 0 && request.status !== 'executed'
   const now = useQuery({
     queryKey: ['approvals', 'object', path],
-    queryFn: async ({ signal }) => {
-      const { body } = await send('GET', path.replace(/^\/api\/v1\//, '/api/'), { signal })
-      return body as Fields
-    },
+    queryFn: async ({ signal }) =>
+      (await send(`GET ${path.replace(/^\/api\/v1/, '')}`, { signal })) as Fields,
     enabled: isChange,
-    retry: false,
   })
   if (Object.keys(fields).length === 0) return <p className="muted">{words.noBody}</p>
   if (isChange && now.isPending) return <Ghosts rows={3} />

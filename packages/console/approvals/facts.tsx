@@ -1,5 +1,5 @@
+import type { ApprovalRequest } from '@bailiwick/client'
 import { Link } from '@tanstack/react-router'
-import type { ApprovalRequest } from '../../client/api-types.ts'
 import { Facts } from '../parts/facts.tsx'
 import { Time } from '../parts/time.tsx'
 import { useMay } from '../session/session.ts'

@@ -25,7 +25,6 @@ export function ObjectName({ type, id, short }: { type: string; id: string | nul
     queryKey: ['name', type, id],
     queryFn: () => read!(tenant, id!),
     enabled: read !== undefined && id !== null,
-    retry: false,
   })
   if (short) return <bdi>{data ?? id}</bdi>
   return (

@@ -1,4 +1,4 @@
-import type { ApprovalRequest } from '../../client/api-types.ts'
+import type { ApprovalRequest } from '@bailiwick/client'
 import { shown } from '../audit/in-words.ts'
 import { Facts } from '../parts/facts.tsx'
 import { texts } from './texts.ts'

@@ -1,7 +1,7 @@
+import type { ApprovalRequest } from '@bailiwick/client'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useParams, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { ApprovalRequest } from '../../client/api-types.ts'
 import { call, request as send } from '../api/client.ts'
 import { asRequest } from '../audit/in-words.ts'
 import { Badge, Button } from '../parts/button.tsx'
@@ -69,11 +69,11 @@ type CallRequest = ApprovalRequest & { kind: 'call' }
 /** Repeats the call that was approved. Gives the key or secret of its answer, which the service does not show again. */
 async function carriedOut({ id, context }: CallRequest): Promise<string | null> {
   const { method, path, body } = context
-  const { body: answer } = await confirmed(
+  const answer = await confirmed(
     (current_password) =>
-      send(method, path.replace(/^\/api\/v1\//, '/api/'), {
+      send(`${method} ${path.replace(/^\/api\/v1/, '')}`, {
         ...(method !== 'DELETE' && { body: withPassword(body as object, current_password) }),
-        headers: { 'Approval-Request': id },
+        approvalRequest: id,
       }),
     { takesPassword: /\/keys\//.test(path) },
   )

@@ -1,4 +1,4 @@
-import type { ApprovalRequest } from '../../client/api-types.ts'
+import type { ApprovalRequest } from '@bailiwick/client'
 import { Avatar } from '../parts/avatar.tsx'
 import { Badge } from '../parts/button.tsx'
 import { Time } from '../parts/time.tsx'

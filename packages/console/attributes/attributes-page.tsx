@@ -1,5 +1,5 @@
+import type { AttributeDefinition } from '@bailiwick/client'
 import { useState } from 'react'
-import type { AttributeDefinition } from '../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { changed } from '../parts/approvable.ts'
 import { Badge, Button } from '../parts/button.tsx'

@@ -1,5 +1,5 @@
+import type { AuditEntry } from '@bailiwick/client'
 import { useState } from 'react'
-import type { AuditEntry } from '../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'

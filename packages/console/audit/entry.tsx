@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../../client/api-types.ts'
+import type { AuditEntry } from '@bailiwick/client'
 import { deviceName } from '../account/device-name.ts'
 import { Facts } from '../parts/facts.tsx'
 import { Time } from '../parts/time.tsx'

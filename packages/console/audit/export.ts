@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../../client/api-types.ts'
+import type { AuditEntry } from '@bailiwick/client'
 import { call } from '../api/client.ts'
 import { saveText } from '../parts/copy.tsx'
 import { cursorOf, type Filters } from '../parts/filters.ts'

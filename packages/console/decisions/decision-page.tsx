@@ -1,7 +1,7 @@
+import type { ExplainedDecision } from '@bailiwick/client'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import type { ExplainedDecision } from '../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { asRequest } from '../audit/in-words.ts'
 import { Badge, Button } from '../parts/button.tsx'

@@ -1,5 +1,5 @@
+import type { Decision } from '@bailiwick/client'
 import { Link } from '@tanstack/react-router'
-import type { Decision } from '../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { asRequest } from '../audit/in-words.ts'
 import { UserName } from '../members/user-name.tsx'

@@ -1,4 +1,4 @@
-import type { Decision } from '../../client/api-types.ts'
+import type { Decision } from '@bailiwick/client'
 import { EffectBadge } from '../policies/badges.tsx'
 import { texts } from './texts.ts'
 

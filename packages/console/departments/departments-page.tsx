@@ -1,5 +1,5 @@
+import type { Department } from '@bailiwick/client'
 import { useState } from 'react'
-import type { Department } from '../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { ifUnchanged } from '../api/if-unchanged.ts'
 import { useDepartments } from '../members/queries.ts'
@@ -116,8 +116,12 @@ function Editor({
       'departments',
       () =>
         known
-          ? ifUnchanged('GET /tenants/{id}/departments/{did}/', { id, did: known.id }, known, (headers) =>
-              call('PATCH /tenants/{id}/departments/{did}/', { path: { id, did: known.id }, body, headers }),
+          ? ifUnchanged('GET /tenants/{id}/departments/{did}/', { id, did: known.id }, known, (unchanged) =>
+              call('PATCH /tenants/{id}/departments/{did}/', {
+                path: { id, did: known.id },
+                body,
+                ...unchanged,
+              }),
             )
           : call('POST /tenants/{id}/departments/', { path: { id }, body }),
       known ? texts.changed : texts.created,

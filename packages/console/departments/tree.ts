@@ -1,4 +1,4 @@
-import type { Department } from '../../client/api-types.ts'
+import type { Department } from '@bailiwick/client'
 
 interface Branch {
   id: string

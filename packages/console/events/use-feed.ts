@@ -1,6 +1,6 @@
+import type { Event } from '@bailiwick/client'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
-import type { Event } from '../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { useProfile } from '../session/session.ts'
 
@@ -49,7 +49,6 @@ export function useFeed(live: boolean) {
     },
     enabled: live && known.isSuccess,
     refetchInterval: everyMs,
-    retry: false,
     gcTime: 0,
   })
   // A page's events ascend. The first page can be shorter than its size, so pages may overlap.

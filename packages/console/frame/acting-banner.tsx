@@ -14,7 +14,7 @@ export function ActingBanner() {
   const { impersonator, email } = profile
   if (!impersonator) return null
   const end = () =>
-    request('DELETE', '/session/impersonation/')
+    request('DELETE /session/impersonation/')
       .then(() => renewSession(client))
       .catch(sayFault)
   return (

@@ -1,5 +1,5 @@
+import type { Invitation } from '@bailiwick/client'
 import { useState } from 'react'
-import type { Invitation } from '../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { useDepartments, useRoles } from '../members/queries.ts'
 import { changed } from '../parts/approvable.ts'

@@ -1,8 +1,9 @@
+import type { Role } from '@bailiwick/client'
+import { Problem } from '@bailiwick/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Role } from '../../client/api-types.ts'
 import { call } from '../api/client.ts'
-import { asProblem, Problem } from '../api/problem.ts'
+import { asProblem, faultOf } from '../api/problem.ts'
 import { DepartmentField } from '../members/department-field.tsx'
 import { RoleChoice } from '../members/role-choice.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
@@ -40,7 +41,7 @@ export function InviteDialog({
 
   const invite = async (form: FormData) => {
     const fault = wrong.length > 0 ? words.wrong(wrong) : emails.length === 0 ? words.none : null
-    if (fault) throw new Problem(400, { detail: fault, errors: [{ field: 'email', detail: fault }] })
+    if (fault) throw faultOf('email', fault)
     const shared = {
       // Without the list of roles there was no choice, and the service gives the usual role.
       ...(roles.length > 0 && { roles: form.getAll('roles').map(String) }),

@@ -1,8 +1,9 @@
+import type { Department, Role } from '@bailiwick/client'
+import { Problem } from '@bailiwick/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Department, Role } from '../../client/api-types.ts'
 import { call } from '../api/client.ts'
-import { asProblem, Problem } from '../api/problem.ts'
+import { asProblem, isLasting } from '../api/problem.ts'
 import { Badge } from '../parts/button.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
 import { TextArea } from '../parts/field.tsx'
@@ -52,7 +53,7 @@ export function TableDialog({
           (error) => {
             const problem = asProblem(error)
             faults.set(line, problem.message)
-            if (!problem.isLasting) stop = problem
+            if (!isLasting(problem)) stop = problem
           },
         )
     }

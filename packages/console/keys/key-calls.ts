@@ -1,4 +1,4 @@
-import type { Operations } from '../../client/api-types.ts'
+import type { Operations } from '@bailiwick/client'
 import { call } from '../api/client.ts'
 
 type Created = Operations['POST /users/me/keys/']['answer']

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { Problem } from '../api/problem.ts'
+import { faultOf } from '../api/problem.ts'
 import { FormDialog } from '../parts/dialog.tsx'
 import { SelectField, TextField } from '../parts/field.tsx'
 import { TokenField } from '../parts/token-field.tsx'
@@ -24,11 +24,7 @@ export function KeyForm({
   const [scopes, setScopes] = useState<string[]>([])
   const wholes = [...new Set(permissions.map((one) => `${one.split(':')[0]}:*`))]
   const submit = (form: FormData) => {
-    if (isLimited && scopes.length === 0)
-      throw new Problem(400, {
-        detail: words.noScope,
-        errors: [{ field: 'scopes', detail: words.noScope }],
-      })
+    if (isLimited && scopes.length === 0) throw faultOf('scopes', words.noScope)
     return create({
       name: textOf(form, 'name'),
       expires_in: Number(textOf(form, 'expires_in')),

@@ -1,5 +1,5 @@
+import type { ApiKey } from '@bailiwick/client'
 import { useState } from 'react'
-import type { ApiKey } from '../../client/api-types.ts'
 import { changed } from '../parts/approvable.ts'
 import { Badge, Badges, Button } from '../parts/button.tsx'
 import { confirmed, withPassword } from '../parts/confirmation.tsx'

@@ -1,4 +1,4 @@
-import type { Role } from '../../client/api-types.ts'
+import type { Role } from '@bailiwick/client'
 
 /**
  * The roles and the department of a form, as far as they differ from `known`. What the form did not show stays: roles

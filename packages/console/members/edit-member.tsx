@@ -1,9 +1,9 @@
+import type { Member, Role } from '@bailiwick/client'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Member, Role } from '../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { ifUnchanged } from '../api/if-unchanged.ts'
-import { Problem } from '../api/problem.ts'
+import { faultOf } from '../api/problem.ts'
 import { FormDialog } from '../parts/dialog.tsx'
 import { TextField } from '../parts/field.tsx'
 import { Ghosts } from '../parts/notice.tsx'
@@ -67,8 +67,8 @@ function Form({ member: opened, roles, onClose, change, managerBefore }: Asked &
       ...(manager !== managerBefore && { manager_id: await findPerson(id, manager) }),
       ...(mayName && { external_id: textOf(form, 'external_id') || null }),
     }
-    const save = (headers: Record<string, string>) =>
-      call('PATCH /tenants/{id}/members/{mid}/', { path, body, headers })
+    const save = (unchanged: { ifMatch?: string }) =>
+      call('PATCH /tenants/{id}/members/{mid}/', { path, body, ...unchanged })
     return change(() => ifUnchanged('GET /tenants/{id}/members/{mid}/', path, member, save), words.done)
   }
   return (
@@ -111,6 +111,5 @@ async function findPerson(tenant: string, text: string): Promise<string | null> 
   const { results } = await call('GET /tenants/{id}/members/', { path: { id: tenant }, query })
   const found = results.find((one) => one.email?.toLowerCase() === email)?.user_id
   if (found) return found
-  const detail = words.noManager
-  throw new Problem(400, { detail, errors: [{ field: 'manager_id', detail }] })
+  throw faultOf('manager_id', words.noManager)
 }

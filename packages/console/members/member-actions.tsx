@@ -1,6 +1,6 @@
+import type { Member, Role } from '@bailiwick/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Member, Role } from '../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { approvable } from '../parts/approvable.ts'
 import { Button } from '../parts/button.tsx'

@@ -1,4 +1,4 @@
-import type { Member } from '../../client/api-types.ts'
+import type { Member } from '@bailiwick/client'
 import { nameOf } from '../parts/avatar.tsx'
 
 /** The name of a person, or their address without one; the name of a service account. */

@@ -1,6 +1,6 @@
+import type { Member, MemberPermissions, Role } from '@bailiwick/client'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import type { Member, MemberPermissions, Role } from '../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { asProblem } from '../api/problem.ts'
 import { Badge } from '../parts/button.tsx'

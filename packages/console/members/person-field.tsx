@@ -23,7 +23,6 @@ export function PersonField({
       call('GET /tenants/{id}/members/', { path: { id }, query: { page_size: 8, search }, signal }),
     enabled: useMay()('member:list') && search.length > 1,
     placeholderData: (before) => before,
-    retry: false,
   })
   return (
     <>

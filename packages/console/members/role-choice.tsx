@@ -1,4 +1,4 @@
-import type { Role } from '../../client/api-types.ts'
+import type { Role } from '@bailiwick/client'
 import { CheckField } from '../parts/field.tsx'
 import { texts } from './texts.ts'
 

@@ -16,7 +16,6 @@ export function UserName({ id }: { id: string }) {
       }),
     enabled: useMay()('member:list'),
     staleTime: 300_000,
-    retry: false,
   })
   const member = data?.results[0]
   return member ? <bdi>{nameOfMember(member)}</bdi> : <code title={id}>{id.slice(-12)}</code>

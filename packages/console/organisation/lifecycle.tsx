@@ -1,8 +1,8 @@
+import type { Tenant } from '@bailiwick/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Tenant } from '../../client/api-types.ts'
 import { call } from '../api/client.ts'
-import { Problem } from '../api/problem.ts'
+import { faultOf } from '../api/problem.ts'
 import { approvable } from '../parts/approvable.ts'
 import { Button } from '../parts/button.tsx'
 import { confirmed } from '../parts/confirmation.tsx'
@@ -47,10 +47,8 @@ export function Lifecycle({ tenant }: { tenant: Tenant }) {
     delete: () => call('DELETE /tenants/{id}/', { path }),
   }
   const submit = async (step: Step, form: FormData) => {
-    if (step === 'delete' && textOf(form, 'again').trim() !== tenant.name) {
-      const detail = words.wrong(tenant.name)
-      throw new Problem(400, { detail, errors: [{ field: 'again', detail }] })
-    }
+    if (step === 'delete' && textOf(form, 'again').trim() !== tenant.name)
+      throw faultOf('again', words.wrong(tenant.name))
     const done = step === 'delete' ? words.delete.done(tenant.name) : words[step].done
     const acted = await approvable(() => confirmed(runs[step]), done)
     if (!acted) return

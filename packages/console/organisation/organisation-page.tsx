@@ -1,5 +1,5 @@
+import type { Tenant } from '@bailiwick/client'
 import { useQuery } from '@tanstack/react-query'
-import type { Tenant } from '../../client/api-types.ts'
 import { callVersioned } from '../api/client.ts'
 import { Badge } from '../parts/button.tsx'
 import { LoadingPage } from '../parts/loading.tsx'

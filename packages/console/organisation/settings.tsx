@@ -27,7 +27,7 @@ function useSave({ tenant, etag }: Read, changeOf: (form: FormData) => Change, d
           call('PATCH /tenants/{id}/', {
             path: { id: tenant.id },
             body: changeOf(form),
-            ...(etag && { headers: { 'If-Match': etag } }),
+            ...(etag && { ifMatch: etag }),
           }),
         ),
       done,

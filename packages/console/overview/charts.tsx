@@ -1,5 +1,5 @@
+import type { Activity } from '@bailiwick/client'
 import { useQuery } from '@tanstack/react-query'
-import type { Activity } from '../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { asProblem } from '../api/problem.ts'
 import { Bars } from '../parts/bars.tsx'

@@ -1,6 +1,7 @@
+import { Problem } from '@bailiwick/client'
 import { useEffect, useSyncExternalStore } from 'react'
 import { call } from '../api/client.ts'
-import { asProblem, Problem } from '../api/problem.ts'
+import { asProblem } from '../api/problem.ts'
 import { textOf } from '../session/use-submit.ts'
 import { Button } from './button.tsx'
 import { FormDialog } from './dialog.tsx'

@@ -1,6 +1,7 @@
+import type { Problem } from '@bailiwick/client'
 import * as Base from 'base-ui/dialog'
 import { type FormEvent, type ReactNode, useState } from 'react'
-import { asProblem, type Problem } from '../api/problem.ts'
+import { asProblem } from '../api/problem.ts'
 import { Button } from './button.tsx'
 import { Refused } from './refused.tsx'
 import { texts } from './texts.ts'

@@ -1,5 +1,6 @@
+import type { Problem } from '@bailiwick/client'
 import type { ReactNode } from 'react'
-import type { Problem } from '../api/problem.ts'
+import { isLasting } from '../api/problem.ts'
 import { Button } from './button.tsx'
 import { Icon, type IconName } from './icon.tsx'
 import { texts } from './texts.ts'
@@ -71,7 +72,7 @@ export function Failed({ problem, retry }: { problem: Problem; retry: () => void
         icon={problem.status === 403 ? 'lock' : problem.status === 404 ? 'search' : 'alert'}
         title={about}
         action={
-          problem.isLasting ? undefined : (
+          isLasting(problem) ? undefined : (
             <Button icon="history" onClick={retry}>
               {texts.retry}
             </Button>

@@ -1,3 +1,4 @@
+import type { Problem } from '@bailiwick/client'
 import {
   createContext,
   type ReactNode,
@@ -7,7 +8,6 @@ import {
   useRef,
   useState,
 } from 'react'
-import type { Problem } from '../api/problem.ts'
 import { Fault } from './notice.tsx'
 
 /** The refusal that the fields below are about. A field that shows faults says so by `show`, until it calls the answer. */
@@ -21,7 +21,7 @@ const isAbout = (name: string, field: string) => field === name || field.startsW
 /** What is wrong with the field `name`: its `own` fault, or what the refusal of the form says about it. */
 export function useFault(name: string | undefined, own?: string): string | undefined {
   const { problem, show } = useContext(Refusal)
-  const faults = (name && problem?.faults.filter(({ field }) => isAbout(name, field))) || []
+  const faults = (name && problem?.errors.filter(({ field }) => isAbout(name, field))) || []
   const shown = !own && faults.length > 0 ? name : undefined
   useLayoutEffect(() => (shown ? show?.(shown) : undefined), [shown, show])
   if (own || !shown) return own
@@ -41,10 +41,10 @@ export function Refused({ problem, children }: { problem: Problem | null; childr
     return () => setNames((now) => now.filter((one) => one !== name))
   }, [])
   useLayoutEffect(() => {
-    if (problem?.faults.length)
+    if (problem?.errors.length)
       inForm.current?.form?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
   }, [problem])
-  const faults = problem?.faults ?? []
+  const faults = problem?.errors ?? []
   const isAtFields =
     faults.length > 0 && faults.every(({ field }) => names.some((name) => isAbout(name, field)))
   return (

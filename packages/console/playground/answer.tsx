@@ -1,4 +1,4 @@
-import type { PolicyTestAnswer } from '../../client/api-types.ts'
+import type { PolicyTestAnswer } from '@bailiwick/client'
 import { EffectBadge } from '../policies/badges.tsx'
 import { ConditionTree, type TraceNode } from './condition-tree.tsx'
 import { texts } from './texts.ts'

@@ -1,4 +1,4 @@
-import type { Policy } from '../../client/api-types.ts'
+import type { Policy } from '@bailiwick/client'
 import { Badge } from '../parts/button.tsx'
 import { Icon } from '../parts/icon.tsx'
 import type { Effect } from './document.ts'

@@ -1,5 +1,5 @@
+import type { Policy } from '@bailiwick/client'
 import { useQuery } from '@tanstack/react-query'
-import type { Policy } from '../../client/api-types.ts'
 import { call, callVersioned } from '../api/client.ts'
 import { JsonDiff } from '../editor/json-diff.tsx'
 import { Button } from '../parts/button.tsx'

@@ -1,9 +1,9 @@
+import type { Policy, Problem } from '@bailiwick/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { Policy } from '../../client/api-types.ts'
 import { call } from '../api/client.ts'
-import { asProblem, type Problem } from '../api/problem.ts'
+import { asProblem } from '../api/problem.ts'
 import type { Remark } from '../editor/code-editor.tsx'
 import { approvable } from '../parts/approvable.ts'
 import { Button } from '../parts/button.tsx'
@@ -93,9 +93,8 @@ function useEditing(policy: Policy | null, etag: string | null) {
   }
   const write = async (reason: string, base: string | null) => {
     const body = { ...bodyOf(documentIn(text) ?? {}), change_reason: reason } as never
-    const headers: Record<string, string> = base ? { 'If-Match': base } : {}
     const written = policy
-      ? await call('PUT /policies/{id}/', { path: { id: policy.id }, body, headers })
+      ? await call('PUT /policies/{id}/', { path: { id: policy.id }, body, ...(base && { ifMatch: base }) })
       : await call('POST /policies/', { body })
     setWarnings((written.warnings ?? []).map(({ pointer, detail }) => ({ pointer, detail, tone: 'warning' })))
     await client.invalidateQueries({ queryKey: ['policies', 'one'] })

@@ -1,4 +1,4 @@
-import type { Policy, PolicyVersion } from '../../client/api-types.ts'
+import type { Policy, PolicyVersion } from '@bailiwick/client'
 import { writeJson } from '../editor/write-json.ts'
 
 export type Effect = Policy['effect']

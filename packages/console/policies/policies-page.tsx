@@ -1,6 +1,6 @@
+import type { Policy } from '@bailiwick/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import type { Policy } from '../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { Badge } from '../parts/button.tsx'
 import { Icon } from '../parts/icon.tsx'

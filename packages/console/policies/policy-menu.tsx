@@ -1,6 +1,6 @@
+import type { Policy } from '@bailiwick/client'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { Policy } from '../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { approvable } from '../parts/approvable.ts'
 import { Button } from '../parts/button.tsx'
@@ -25,10 +25,10 @@ export function PolicyMenu({
   const may = useMay()
   const navigate = useNavigate()
   const [removing, setRemoving] = useState(false)
-  const headers = { 'If-Match': `"${version}"` }
+  const ifMatch = `"${version}"`
   const turn = async () => {
     const body = { is_active: !isOn }
-    const run = () => call('PATCH /policies/{id}/', { path: { id }, body, headers })
+    const run = () => call('PATCH /policies/{id}/', { path: { id }, body, ifMatch })
     try {
       await approvable(() => confirmed(run), isOn ? texts.turnedOff : texts.turnedOn)
     } catch (error) {
@@ -37,7 +37,7 @@ export function PolicyMenu({
     onChanged()
   }
   const remove = async () => {
-    const run = () => call('DELETE /policies/{id}/', { path: { id }, headers })
+    const run = () => call('DELETE /policies/{id}/', { path: { id }, ifMatch })
     if (await approvable(() => confirmed(run), texts.removed)) onRemoved()
   }
   return (

@@ -1,7 +1,7 @@
+import type { Policy } from '@bailiwick/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import type { Policy } from '../../client/api-types.ts'
 import { useFilters } from '../parts/filters.ts'
 import { Icon } from '../parts/icon.tsx'
 import { BackLink } from '../parts/links.tsx'

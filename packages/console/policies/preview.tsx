@@ -1,7 +1,7 @@
+import type { Policy, PolicyPreview } from '@bailiwick/client'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
-import type { Policy, PolicyPreview } from '../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { asProblem } from '../api/problem.ts'
 import { approvable } from '../parts/approvable.ts'

@@ -1,6 +1,6 @@
+import type { Policy, PolicyStats } from '@bailiwick/client'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Policy, PolicyStats } from '../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { Button } from '../parts/button.tsx'
 import { Loading } from '../parts/loading.tsx'

@@ -1,5 +1,5 @@
+import { Problem } from '@bailiwick/client'
 import { useState } from 'react'
-import { Problem } from '../api/problem.ts'
 import { FormDialog } from '../parts/dialog.tsx'
 import { SelectField, TextArea, TextField } from '../parts/field.tsx'
 import { QuestionFields } from '../playground/question-fields.tsx'

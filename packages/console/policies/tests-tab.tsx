@@ -1,6 +1,6 @@
+import type { Policy, PolicyTestAnswer } from '@bailiwick/client'
 import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
-import type { Policy, PolicyTestAnswer } from '../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { asProblem } from '../api/problem.ts'
 import { writeJson } from '../editor/write-json.ts'

@@ -1,6 +1,6 @@
+import type { Policy, PolicyVersion } from '@bailiwick/client'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Policy, PolicyVersion } from '../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { JsonDiff } from '../editor/json-diff.tsx'
 import { approvable } from '../parts/approvable.ts'

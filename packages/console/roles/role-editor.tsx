@@ -1,4 +1,4 @@
-import type { Role } from '../../client/api-types.ts'
+import type { Role } from '@bailiwick/client'
 import { call } from '../api/client.ts'
 import { ifUnchanged } from '../api/if-unchanged.ts'
 import { texts as memberTexts } from '../members/texts.ts'
@@ -35,8 +35,8 @@ export function RoleEditor({ role, onClose }: { role: Role | 'new'; onClose: () 
       'roles',
       () =>
         known
-          ? ifUnchanged('GET /tenants/{id}/roles/{rid}/', { id, rid: known.id }, known, (headers) =>
-              call('PATCH /tenants/{id}/roles/{rid}/', { path: { id, rid: known.id }, body, headers }),
+          ? ifUnchanged('GET /tenants/{id}/roles/{rid}/', { id, rid: known.id }, known, (unchanged) =>
+              call('PATCH /tenants/{id}/roles/{rid}/', { path: { id, rid: known.id }, body, ...unchanged }),
             )
           : call('POST /tenants/{id}/roles/', { path: { id }, body }),
       known ? texts.changed : texts.created,

@@ -1,5 +1,5 @@
+import type { Role } from '@bailiwick/client'
 import { useState } from 'react'
-import type { Role } from '../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { texts as memberTexts } from '../members/texts.ts'
 import { changed } from '../parts/approvable.ts'

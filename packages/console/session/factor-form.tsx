@@ -1,7 +1,7 @@
+import type { PasskeyRequestOptions, Problem } from '@bailiwick/client'
 import { lazy, type ReactNode, Suspense, useState } from 'react'
-import type { PasskeyRequestOptions } from '../../client/api-types.ts'
 import { request } from '../api/client.ts'
-import { asProblem, type Problem } from '../api/problem.ts'
+import { asProblem } from '../api/problem.ts'
 import { Button } from '../parts/button.tsx'
 import { TextField } from '../parts/field.tsx'
 import { Fault, Notice } from '../parts/notice.tsx'
@@ -15,8 +15,8 @@ const SetUpFirst = lazy(async () => ({ default: (await import('./set-up-first.ts
 const exact = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' })
 
 async function givePasskey() {
-  const { body } = await request('POST', '/session/second-factor/passkey/options/')
-  return usePasskey(body as PasskeyRequestOptions)
+  const options = await request('POST /session/second-factor/passkey/options/')
+  return usePasskey(options as PasskeyRequestOptions)
 }
 
 interface Asking {
@@ -37,15 +37,15 @@ export function FactorForm({ methods: ways, onDone, other, children }: Asking) {
   const [fault, setFault] = useState<Problem | null>(null)
   const { busy, problem, onSubmit } = useSubmit(async (form) => {
     setFault(null)
-    const { body } =
+    const answer =
       method === 'passkey'
-        ? await request('POST', '/session/second-factor/passkey/', {
+        ? await request('POST /session/second-factor/passkey/', {
             body: { credential: await givePasskey() },
           })
-        : await request('POST', '/session/second-factor/', {
+        : await request('POST /session/second-factor/', {
             body: { code: textOf(form, 'code'), device_type: method },
           })
-    const { authenticated, counts_from } = body as { authenticated?: boolean; counts_from: string | null }
+    const { authenticated, counts_from } = answer as { authenticated?: boolean; counts_from: string | null }
     if (authenticated) await onDone()
     else setYoung(counts_from)
   })
@@ -66,7 +66,7 @@ export function FactorForm({ methods: ways, onDone, other, children }: Asking) {
   const mail = async () => {
     setFault(null)
     try {
-      await request('POST', '/session/second-factor/email/')
+      await request('POST /session/second-factor/email/')
       setMailed(true)
     } catch (error) {
       setFault(asProblem(error))

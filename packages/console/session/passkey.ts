@@ -1,5 +1,5 @@
-import type { PasskeyCreationOptions, PasskeyRequestOptions } from '../../client/api-types.ts'
-import { Problem } from '../api/problem.ts'
+import type { PasskeyCreationOptions, PasskeyRequestOptions } from '@bailiwick/client'
+import { Problem } from '@bailiwick/client'
 
 // The forms of WebAuthn as JSON, which browsers read and write themselves.
 

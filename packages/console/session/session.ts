@@ -1,6 +1,6 @@
+import type { Profile } from '@bailiwick/client'
 import { type QueryClient, queryOptions, useQuery } from '@tanstack/react-query'
 import { useRef } from 'react'
-import type { Profile } from '../../client/api-types.ts'
 import { onSessionProblem, request } from '../api/client.ts'
 import { emptyStorage } from './storage.ts'
 
@@ -22,7 +22,7 @@ const channel = new BroadcastChannel('bailiwick')
 
 export const sessionQuery = queryOptions({
   queryKey: key,
-  queryFn: async ({ signal }) => (await request('GET', '/session/', { signal })).body as Session,
+  queryFn: async ({ signal }) => (await request('GET /session/', { signal })) as Session,
   staleTime: 30_000,
 })
 
@@ -74,7 +74,7 @@ export function followSession(client: QueryClient): void {
 }
 
 export async function signOut(client: QueryClient): Promise<void> {
-  await request('DELETE', '/session/')
+  await request('DELETE /session/')
   emptyStorage()
   channel.postMessage('changed')
   forget(client)

@@ -6,10 +6,8 @@ import { texts } from './texts.ts'
 /** As the waiting sign-in, also where a session runs that may not go on without the factor. */
 const waiting: SetUpCalls = {
   begin: async (body) =>
-    (await request('POST', '/session/second-factor/app/', { body })).body as Awaited<
-      ReturnType<SetUpCalls['begin']>
-    >,
-  confirm: (body) => request('POST', '/session/second-factor/app/confirm/', { body }),
+    (await request('POST /session/second-factor/app/', { body })) as Awaited<ReturnType<SetUpCalls['begin']>>,
+  confirm: (body) => request('POST /session/second-factor/app/confirm/', { body }),
 }
 
 /** Sets up the first second factor, which the organisation demands, before the session begins or goes on. */

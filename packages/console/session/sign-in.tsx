@@ -24,7 +24,7 @@ export function SignIn({ session }: { session: Session }) {
   const methods = waiting ?? (session.otp_required ? (session.methods ?? []) : null)
   const client = useQueryClient()
   const other = async () => {
-    await request('DELETE', '/session/')
+    await request('DELETE /session/')
     setWaiting(null)
     await renewSession(client)
   }
@@ -38,8 +38,7 @@ export function SignIn({ session }: { session: Session }) {
     await follow((await call('POST /auth/passkeys/login/', { body: { credential } })) as unknown as Session)
   }
   const signIn = async (body: { email: string; password: string }) => {
-    const { body: answer } = await request('POST', '/session/', { body })
-    await follow(answer as Session)
+    await follow((await request('POST /session/', { body })) as Session)
   }
 
   if (methods) return <SecondFactor methods={methods} onOther={() => void other()} />

@@ -1,5 +1,6 @@
+import type { Problem } from '@bailiwick/client'
 import { type FormEvent, useState } from 'react'
-import { asProblem, type Problem } from '../api/problem.ts'
+import { asProblem } from '../api/problem.ts'
 
 /** The state of a form: `submit` makes the call; a refusal stays in `problem`, and the fields keep what was typed. */
 export function useSubmit(submit: (form: FormData) => Promise<unknown>) {

@@ -1,4 +1,4 @@
-import type { Delivery, Webhook } from '../../client/api-types.ts'
+import type { Delivery, Webhook } from '@bailiwick/client'
 import { call } from '../api/client.ts'
 import { changed } from '../parts/approvable.ts'
 import { Badge, Button } from '../parts/button.tsx'

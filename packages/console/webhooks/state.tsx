@@ -1,4 +1,4 @@
-import type { Webhook } from '../../client/api-types.ts'
+import type { Webhook } from '@bailiwick/client'
 import { Badge } from '../parts/button.tsx'
 import { texts } from './texts.ts'
 

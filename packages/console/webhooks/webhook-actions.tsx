@@ -1,8 +1,8 @@
+import type { RotatedSecret, Webhook } from '@bailiwick/client'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { RotatedSecret, Webhook } from '../../client/api-types.ts'
 import { call } from '../api/client.ts'
-import { Problem } from '../api/problem.ts'
+import { faultOf } from '../api/problem.ts'
 import { changed } from '../parts/approvable.ts'
 import { Button } from '../parts/button.tsx'
 import { confirmed } from '../parts/confirmation.tsx'
@@ -38,10 +38,7 @@ export function useWebhookActions(webhook: Webhook) {
   const rotate = () =>
     confirmed(async () => setShown(await call('POST /webhooks/{id}/rotate-secret/', { path })))
   const remove = async (form: FormData) => {
-    if (textOf(form, 'again') !== host) {
-      const detail = texts.removing.wrong(host)
-      throw new Problem(400, { detail, errors: [{ field: 'again', detail }] })
-    }
+    if (textOf(form, 'again') !== host) throw faultOf('again', texts.removing.wrong(host))
     if (await act(() => call('DELETE /webhooks/{id}/', { path }), texts.removed))
       await navigate({ to: '/webhooks' })
   }

@@ -1,7 +1,7 @@
+import type { CreatedWebhook, Webhook } from '@bailiwick/client'
 import { useQueryClient } from '@tanstack/react-query'
-import type { CreatedWebhook, Webhook } from '../../client/api-types.ts'
 import { call } from '../api/client.ts'
-import { Problem } from '../api/problem.ts'
+import { faultOf } from '../api/problem.ts'
 import { approvable } from '../parts/approvable.ts'
 import { confirmed } from '../parts/confirmation.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
@@ -12,8 +12,7 @@ import { texts } from './texts.ts'
 
 const { form: words } = texts
 
-const noType = () =>
-  new Problem(400, { detail: words.none, errors: [{ field: 'event_types', detail: words.none }] })
+const noType = () => faultOf('event_types', words.none)
 
 /** Creates a webhook, or changes `known`. `onCreated` gets the secret, which is not shown again. */
 export function WebhookForm({

@@ -1,6 +1,6 @@
+import type { Webhook } from '@bailiwick/client'
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
-import type { Webhook } from '../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { Badges } from '../parts/button.tsx'
 import { Facts } from '../parts/facts.tsx'

@@ -1,6 +1,6 @@
+import type { CreatedWebhook } from '@bailiwick/client'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { CreatedWebhook } from '../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { Button } from '../parts/button.tsx'
 import { OpenLink } from '../parts/links.tsx'
