@@ -20,8 +20,6 @@ export interface LockEntry {
   deprecated?: string
   hasInstallScript?: boolean
   dev?: boolean
-  /** both a development dependency and an optional one */
-  devOptional?: boolean
   dependencies?: Record<string, string>
   optionalDependencies?: Record<string, string>
 }
