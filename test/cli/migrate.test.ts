@@ -34,8 +34,8 @@ t.test(
     const before = await callCli(['migrate', '--check', '--json'], { env })
     t.equal(before.code, 1)
     const { missing } = before.json()
-    t.match(missing[0], /^0001-/)
-    t.match(await callCli(['migrate', '--check'], { env }), { code: 1, out: /^Missing 0001-/ })
+    t.match(missing[0], /^0100-baseline$/)
+    t.match(await callCli(['migrate', '--check'], { env }), { code: 1, out: /^Missing 0100-baseline, / })
     const process = await connectedAs('bailiwick-api')
     t.match(await callCli(['migrate'], { env }), {
       code: 1,
@@ -54,7 +54,7 @@ t.test('with --force it migrates under processes of an earlier release', async (
   const old = await connectedAs('', older.api)
   const env = { ...settingsFor(older), DATABASE_URL: older.superuser }
   t.match(await callCli(['migrate'], { env }), { code: 1, said: /are connected.*: unnamed \(1\)/ })
-  t.match(await callCli(['migrate', '--force'], { env }), { code: 0, out: /^Applied 0001-/ })
+  t.match(await callCli(['migrate', '--force'], { env }), { code: 0, out: /^Applied 0100-baseline, / })
   await old.end()
 })
 
@@ -62,12 +62,12 @@ t.test('a command on an outdated database says what to run', async (t) => {
   const client = new pg.Client({ connectionString: empty.superuser })
   await client.connect()
   await client.query(
-    "create table kept as select * from schema_migrations where name like '0002%'; delete from schema_migrations where name like '0002%'",
+    "create table kept as select * from schema_migrations where name like '0091%'; delete from schema_migrations where name like '0091%'",
   )
   t.match(await callCli(['tenants:list'], { env }), {
     code: 1,
     out: '',
-    said: /^The database lacks 0002-\S+\. Run: npm run cli -- migrate\n$/,
+    said: /^The database lacks 0091-\S+\. Run: npm run cli -- migrate\n$/,
   })
   await client.query('insert into schema_migrations select * from kept; drop table kept')
   await client.end()

@@ -1,9 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import pg from 'pg'
 import type { Test } from 'tap'
 import { timeouts } from '../../src/database/executor/pool.ts'
+import { listMigrations } from '../../src/database/migrate/ledger.ts'
 import { migrate } from '../../src/database/migrate/migrate.ts'
 import { closing, distributeDatabase, onEveryNode, workerNodes } from './citus.ts'
 import { superuserUrl } from './cluster.ts'
@@ -97,14 +98,13 @@ async function assertPasswords(url: string): Promise<void> {
  * migrations.
  */
 async function schemaChecksum(): Promise<string> {
-  const names = (await readdir(new URL('migrations/', sources))).sort()
   const files = [
-    ...names.map((name) => new URL(`migrations/${name}`, sources)),
-    new URL('migrate/migrate.ts', sources),
-    new URL('../messages/queues/queues.ts', sources), // each queue has a sequence
+    'migrate/migrate.ts',
+    '../messages/queues/queues.ts', // each queue has a sequence
   ]
   const digest = createHash('sha256')
-  for (const file of files) digest.update(`${file.pathname.split('/').at(-1)}\0`).update(await readFile(file))
+  for (const { name, checksum } of await listMigrations()) digest.update(`${name}\0${checksum}`)
+  for (const file of files) digest.update(`${file}\0`).update(await readFile(new URL(file, sources)))
   digest.update(createRequire(import.meta.url)('bullmq/package.json').version)
   return digest.digest('hex').slice(0, 16)
 }

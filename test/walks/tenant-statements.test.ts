@@ -15,7 +15,8 @@ const filesBelow = (folder: string, ending: string) =>
     .map((path) => join(folder, path))
     .sort()
 
-const tables = filesBelow('src/database/migrations', '.sql')
+const tables = ['schema', 'migrations']
+  .flatMap((folder) => filesBelow(`src/database/${folder}`, '.sql'))
   .flatMap((path) => [...read(path).matchAll(/^create table (\w+) \(([\s\S]*?)^\);/gm)])
   .filter(([, name = '', columns = '']) => /^ +tenant_id uuid/m.test(columns) && !(name in tablesOfPeople))
   .map(([, name]) => name!)

@@ -1,4 +1,5 @@
 import { assertAnswers } from '../../database/isolation/soundness.ts'
+import { BeforeBaseline, pendingMigrations } from '../../database/migrate/ledger.ts'
 import {
   beginAsOwner,
   migrate as bringUp,
@@ -76,13 +77,16 @@ async function applyMigrations(
       'To migrate your own database, set DATABASE_URL, DATABASE_API_URL, DATABASE_SYSTEM_URL and DATABASE_WORKER_URL.',
     )
   await assertAnswers({ DATABASE_URL })
-  const renamed = await rename(DATABASE_URL, names)
-  const applied = await bringUp(DATABASE_URL, roleUrls(config), { onWait: say, force }).catch((error) => {
-    throw error instanceof OlderRunning ? new Refused('older_running', error.message) : error
-  })
+  const renamed = await rename(DATABASE_URL, names).catch(refuse)
+  const applied = await bringUp(DATABASE_URL, roleUrls(config), { onWait: say, force }).catch(refuse)
   const done = applied.length > 0 ? `Applied ${applied.join(', ')}` : 'Up to date'
   const text = renamed.length > 0 ? `Renamed:\n${table(renamed)}\n${done}` : done
   return { data: { applied, ...(names.size > 0 && { renamed }) }, text }
+}
+
+function refuse(error: unknown): never {
+  if (error instanceof BeforeBaseline) throw new Refused('before_baseline', error.message)
+  throw error instanceof OlderRunning ? new Refused('older_running', error.message) : error
 }
 
 /** Renames before the migrations, in one transaction. A database without a schema has nothing to rename. */
@@ -90,6 +94,7 @@ const rename = (url: string, names: NewNames): Promise<Use[]> =>
   withMigrationLock(url, async (client) => {
     const { rows } = await client.query("select to_regclass('public.tenants') is not null as there")
     if (!rows[0].there) return []
+    await pendingMigrations(client) // an earlier schema than that of 0.2 is refused before anything changes
     await beginAsOwner(client)
     const renamed = await renameResources(client, names).catch((error) => {
       throw error instanceof NamesInUse

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { exemptTables } from '../isolation/isolation-policies.ts'
-import { listMigrations } from '../migrate/migrate.ts'
+import { readBaseline } from '../migrate/ledger.ts'
 import { changePlacement } from './distribute.ts'
 import { listPlaces } from './distribution.ts'
 
@@ -65,13 +65,13 @@ async function restoreSchema(client: pg.Client): Promise<void> {
     await client.query(`alter table public.${pg.escapeIdentifier(table)} force row level security`)
 }
 
-/** As in migration 0006: a tenant sees the people who are its members. */
+/** As in schema/foreign-keys.sql: a tenant sees the people who are its members. */
 const membersOnly = `exists (select from memberships m where m.user_id = users.id
   and m.tenant_id = (select nullif(current_setting('app.tenant_id', true), '')::uuid))`
 
-/** The statement of the migration that created `memberships_of`, as a replacement. */
+/** The statement of the schema that creates `memberships_of`, as a replacement. */
 async function membershipsOf(): Promise<string> {
-  const { text } = (await listMigrations()).find(({ name }) => name.startsWith('0086-'))!
+  const { text } = await readBaseline()
   const [created] = text.match(/create function memberships_of.*?as \$\$.*?\$\$;/s)!
   return created.replace('create function', 'create or replace function')
 }

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { isDistributed } from '../cluster/distribution.ts'
 import { sqlState } from '../executor/database-errors.ts'
+import { BeforeBaseline } from '../migrate/ledger.ts'
 import { missingMigrations, type RoleUrls, rolesOf } from '../migrate/migrate.ts'
 import { inspectIsolation, newerSchemaNote } from './isolation.ts'
 
@@ -58,7 +59,9 @@ export async function assertDatabaseIsSound(
   await assertAnswers(
     Object.fromEntries(given.map(([role, url]) => [`DATABASE_${role.toUpperCase()}_URL`, url])),
   )
-  const missing = await missingMigrations(given[0]![1])
+  const missing = await missingMigrations(given[0]![1]).catch((error) => {
+    throw error instanceof BeforeBaseline ? new UnsoundDatabase(error.message) : error
+  })
   if (missing.length > 0)
     throw new UnsoundDatabase(`The database lacks ${missing.join(', ')}. Run: npm run cli -- migrate`)
   await assertDistribution(given[0]![1], DATABASE_DISTRIBUTED)

@@ -1,52 +1,18 @@
 import { createHash } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
 import pg from 'pg'
 import { queues } from '../../messages/queues/queues.ts'
 import { isLockFailure, type LockRetries, withLockRetries } from '../executor/lock-retries.ts'
+import { createLedger, listMigrations, type Migration, pendingMigrations } from './ledger.ts'
 import { assertNoneIsTooOld } from './running-releases.ts'
 
-const folder = new URL('../migrations/', import.meta.url)
 /** The advisory lock of what changes the schema: one process at a time. */
 const migrationLock = 0x0bad1
-
-/** A file of `migrations/`, with the SHA-256 of its text. */
-export interface Migration {
-  name: string
-  text: string
-  checksum: string
-}
-
-/** The migrations in order. Once released, a name is never reused and a text never changes. */
-export async function listMigrations(): Promise<Migration[]> {
-  const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort()
-  return Promise.all(
-    names.map(async (name) => {
-      const text = await readFile(new URL(name, folder), 'utf8')
-      return { name, text, checksum: createHash('sha256').update(text).digest('hex') }
-    }),
-  )
-}
-
-/** The migrations that are not applied yet. Throws when an applied one was edited. */
-async function pendingMigrations(client: pg.ClientBase): Promise<Migration[]> {
-  const { rows } = await client.query<{ name: string; checksum: string }>(
-    'select name, checksum from public.schema_migrations',
-  )
-  const applied = new Map(rows.map((row) => [row.name, row.checksum]))
-  const all = await listMigrations()
-  const edited = all.filter((m) => applied.has(m.name) && applied.get(m.name) !== m.checksum)
-  if (edited.length > 0)
-    throw new Error(
-      `Applied migrations were edited: ${edited.map((m) => m.name).join(', ')}. Add a new one instead.`,
-    )
-  return all.filter((m) => !applied.has(m.name))
-}
 
 /**
  * Applies the missing migrations as the role bailiwick_owner, each in a transaction of its own; gives their names. Only
  * one process migrates at a time. The service can run meanwhile: a migration that does not get a lock soon gives up and
  * tries again. `url` is the address of the owner, or of a login that can create roles. Throws {@link OlderRunning}, unless
- * `force`d, while processes are connected that the new schema would break.
+ * `force`d, while processes are connected that the new schema would break, and {@link BeforeBaseline} for a schema before 0.2.
  */
 export async function migrate(
   url: string,
@@ -58,9 +24,10 @@ export async function migrate(
     await client.query('set role bailiwick_owner')
     const withRetries = (what: string, work: () => Promise<unknown>) =>
       withLockRetries(client, what, work, retries)
-    await withRetries('The list of migrations', () => client.query(ledger))
+    await withRetries('The list of migrations', () => client.query(createLedger))
     const pending = await pendingMigrations(client)
-    if (!force) await assertNoneIsTooOld(client, pending)
+    const toRun = pending.filter(({ replaces }) => !replaces)
+    if (!force) await assertNoneIsTooOld(client, toRun)
     for (const migration of pending) await withRetries(migration.name, () => apply(client, migration))
     const queueing = await import('bullmq') // slow to load, and the API only calls missingMigrations
     await withRetries('The schema of the queues', () => queueing.runMigrations(client as never, 'bullmq'))
@@ -107,10 +74,6 @@ export async function missingMigrations(url: string): Promise<string[]> {
   }
 }
 
-const ledger = `
-  create table if not exists schema_migrations (name text primary key, checksum text not null, applied_at timestamptz not null);
-  grant select on schema_migrations to bailiwick_api, bailiwick_system, bailiwick_worker`
-
 /**
  * Only workers can use the queues' schema, because jobs have no row-level security. BullMQ would create a sequence with
  * the first job of a queue. They are created here, so that workers need no right to create anything.
@@ -130,7 +93,9 @@ const queueGrants = `
 async function apply(client: pg.ClientBase, migration: Migration): Promise<void> {
   await client.query('begin')
   try {
-    await client.query(migration.text)
+    if (migration.replaces)
+      await client.query('delete from schema_migrations where name = any($1)', [migration.replaces])
+    else await client.query(migration.text)
     await client.query('insert into schema_migrations (name, checksum, applied_at) values ($1, $2, now())', [
       migration.name,
       migration.checksum,

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { listMigrations } from './migrate.ts'
+import { listMigrations } from './ledger.ts'
 
 /** What a database has that this release does not know. Both lists are empty for a schema of the same release. */
 export interface NewerSchema {
@@ -23,23 +23,24 @@ export async function findNewerSchema(client: pg.ClientBase): Promise<NewerSchem
   const newest = numberOf(own.at(-1)!.name)
   const migrations = rows.map(({ name }) => name).filter((name) => numberOf(name) > newest)
   if (migrations.length === 0) return { migrations, tables: [] }
-  const known = tablesIn(own.map(({ text }) => text))
-  return { migrations, tables: (await client.query(unknownTables, [known])).rows }
+  const { rows: tables } = await client.query<NewerSchema['tables'][number]>(unknownTables, [
+    await listKnownTables(),
+  ])
+  return { migrations, tables }
 }
 
 const numberOf = (name: string) => Number(/^(\d{4})-/.exec(name)?.[1] ?? 0)
 
-/** The tables that this release's migrations create. It uses all of them. */
+/** The tables that this release's schema creates. It uses all of them. */
 export async function listKnownTables(): Promise<string[]> {
-  return tablesIn((await listMigrations()).map(({ text }) => text))
+  return ['schema_migrations', ...tablesIn((await listMigrations()).map(({ text }) => text))]
 }
 
-const tablesIn = (texts: string[]) => [
-  'schema_migrations',
-  ...texts
+/** The tables that statements create, by name. */
+export const tablesIn = (texts: string[]): string[] =>
+  texts
     .flatMap((text) => [...text.matchAll(/^create (?:unlogged )?table (\w+)/gm)].map(([, name = '']) => name))
-    .sort(),
-]
+    .sort()
 
 /** Inheritance exposes a table's rows in other tables, so relatives of a known table count as known. */
 const unknownTables = `

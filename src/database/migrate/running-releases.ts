@@ -3,7 +3,7 @@ import { version } from '../../settings/version.ts'
 
 /** The migrations on whose schema earlier releases do not work, and the first release that does. */
 export const firstReleaseOn: Readonly<Record<string, string>> = {
-  '0081-no-triggers-on-tenant-tables.sql': '0.2.0',
+  '0100-baseline': '0.2.0',
 }
 
 /** The `application_name` of a process's connections: its kind, and the release, for `migrate`. */

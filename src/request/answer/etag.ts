@@ -1,7 +1,7 @@
 import type { Versions } from '../../database/version.ts'
 import { ApiError, invalidField } from '../../errors.ts'
 
-// An entity tag is the version of the row that the request would change. The database increments it (0006-lists.sql),
+// An entity tag is the version of the row that the request would change. The database increments it (src/database/schema/tenancy.sql),
 // so two states of a row never share a version, and `If-Match` can be a condition of the statement that changes the
 // row. Values from other rows in the answer (a count of members, the name of a role) do not affect it: a PUT does not
 // change them.

@@ -287,8 +287,8 @@ export const factorsMutations: readonly Mutation[] = [
   {
     what: 'the API reads sealed secrets',
     attacks: ['rows'],
-    file: 'src/database/migrations/0003-otp.sql',
-    find: 'grant select (user_id, id, type, name, created_at, confirmed_at, last_used_at) on otp_devices to bailiwick_api;',
-    replace: 'grant select on otp_devices to bailiwick_api;',
+    file: 'src/database/schema/identity.sql',
+    find: 'grant select (user_id, id, type, name, created_at, confirmed_at, last_used_at, counts_from, shown_in),',
+    replace: 'grant select,',
   },
 ]

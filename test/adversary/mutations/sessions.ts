@@ -161,10 +161,10 @@ export const sessionsMutations: readonly Mutation[] = [
     replace: 'where s.id = ${sessionId}`',
     also: [
       {
-        file: 'src/database/migrations/0001-tenants-users-sessions.sql',
+        file: 'src/database/schema/identity.sql',
         find: `create policy own_rows on sessions for all to bailiwick_api
-  using (user_id = (select nullif(current_setting('app.user_id', true), '')::uuid))
-  with check (user_id = (select nullif(current_setting('app.user_id', true), '')::uuid));
+  using (user_id = nullif(current_setting('app.user_id', true), '')::uuid)
+  with check (user_id = nullif(current_setting('app.user_id', true), '')::uuid);
 `,
         replace: `create policy own_rows on sessions for all to bailiwick_api using (true);
 `,

@@ -192,10 +192,10 @@ export const tenantsMutations: readonly Mutation[] = [
   {
     what: 'the policy of the API on roles lets all rows through',
     attacks: ['rows'],
-    file: 'src/database/migrations/0001-tenants-users-sessions.sql',
+    file: 'src/database/schema/tenancy.sql',
     find: `create policy tenant_isolation on roles for all to bailiwick_api
-  using (tenant_id = (select nullif(current_setting('app.tenant_id', true), '')::uuid))
-  with check (tenant_id = (select nullif(current_setting('app.tenant_id', true), '')::uuid));
+  using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid)
+  with check (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid);
 `,
     replace: `create policy tenant_isolation on roles for all to bailiwick_api using (true) with check (true);
 `,
@@ -203,10 +203,10 @@ export const tenantsMutations: readonly Mutation[] = [
   {
     what: 'memberships have no policy for the API',
     attacks: ['rows'],
-    file: 'src/database/migrations/0001-tenants-users-sessions.sql',
+    file: 'src/database/schema/tenancy.sql',
     find: `create policy tenant_isolation on memberships for all to bailiwick_api
-  using (tenant_id = (select nullif(current_setting('app.tenant_id', true), '')::uuid))
-  with check (tenant_id = (select nullif(current_setting('app.tenant_id', true), '')::uuid));
+  using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid)
+  with check (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid);
 `,
     replace: `create policy tenant_isolation on memberships for all to bailiwick_api using (true);
 `,
@@ -214,7 +214,7 @@ export const tenantsMutations: readonly Mutation[] = [
   {
     what: 'row-level security of roles is off',
     attacks: ['rows'],
-    file: 'src/database/migrations/0001-tenants-users-sessions.sql',
+    file: 'src/database/schema/tenancy.sql',
     find: `alter table roles enable row level security, force row level security;
 `,
     replace: '',
@@ -222,7 +222,7 @@ export const tenantsMutations: readonly Mutation[] = [
   {
     what: 'row-level security of departments is not forced',
     attacks: ['rows'],
-    file: 'src/database/migrations/0001-tenants-users-sessions.sql',
+    file: 'src/database/schema/tenancy.sql',
     find: 'alter table departments enable row level security, force row level security;',
     replace: 'alter table departments enable row level security;',
   },
