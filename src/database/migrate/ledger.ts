@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import type pg from 'pg'
+import { statementsIn } from '../cluster/statements-in.ts'
 
 const migrations = new URL('../migrations/', import.meta.url)
 const schema = new URL('../schema/', import.meta.url)
@@ -27,6 +28,8 @@ const replaced = {
 export interface Migration {
   name: string
   text: string
+  /** What is sent one after the other. */
+  statements: string[]
   checksum: string
   /** Of the baseline, on a database that has its tables: the rows of the ledger whose place it takes. Its text does not run. */
   replaces?: string[]
@@ -38,7 +41,7 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 export async function readBaseline(): Promise<Migration> {
   const texts = await Promise.all(schemaFiles.map((name) => readFile(new URL(`${name}.sql`, schema), 'utf8')))
   const text = texts.join('\n')
-  return { name: '0100-baseline', text, checksum: sha256(text) }
+  return { name: '0100-baseline', text, statements: [text], checksum: sha256(text) }
 }
 
 /** The baseline, and the migrations in order. Once released, a name is never reused and a text never changes. */
@@ -46,7 +49,7 @@ export async function listMigrations(): Promise<Migration[]> {
   const names = (await readdir(migrations)).filter((name) => name.endsWith('.sql')).sort()
   const later = names.map(async (name) => {
     const text = await readFile(new URL(name, migrations), 'utf8')
-    return { name, text, checksum: sha256(text) }
+    return { name, text, statements: statementsIn(text), checksum: sha256(text) }
   })
   return Promise.all([readBaseline(), ...later])
 }

@@ -91,11 +91,11 @@ const queueGrants = `
   grant execute on all functions in schema bullmq to bailiwick_worker`
 
 async function apply(client: pg.ClientBase, migration: Migration): Promise<void> {
-  await client.query('begin')
+  await beginAsOwner(client)
   try {
     if (migration.replaces)
       await client.query('delete from schema_migrations where name = any($1)', [migration.replaces])
-    else await client.query(migration.text)
+    else for (const statement of migration.statements) await client.query(statement)
     await client.query('insert into schema_migrations (name, checksum, applied_at) values ($1, $2, now())', [
       migration.name,
       migration.checksum,
