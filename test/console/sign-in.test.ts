@@ -1,0 +1,225 @@
+import t from 'tap'
+import { noChromium } from '../helpers/chromium.ts'
+import { colleague } from '../helpers/colleague.ts'
+import { claimsOf, tokenIn } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
+import { changeRows, codeAt, enrol, requireMfa, startBeside } from '../identity/otp/authenticator.ts'
+import { originOf } from '../identity/passkeys/software-passkey.ts'
+import { assertSound, heading, openChromium, signIn } from './real-browser.ts'
+
+// Ways in and out in a real browser.
+
+const skip = noChromium
+const service = await sharedService(t)
+const { openPage, go } = await openChromium(t, service)
+
+t.test('a person signs in with an app, and the browser holds no secret', { skip }, async (t) => {
+  const person = await service.signUp()
+  const { secret } = await enrol(service, person)
+  const { page, faults, own } = await openPage(t)
+  await go(page, '/account/security')
+  await assertSound(t, page, 'sign-in')
+  await signIn(page, { ...person, password: 'wrong wrong wrong' })
+  await page.getByRole('alert').getByText('No active account').waitFor()
+  t.equal(await page.getByLabel('E-mail address').inputValue(), person.email, 'what was typed stays')
+  await signIn(page, person)
+  await heading(page, 'Second factor').waitFor()
+  await assertSound(t, page, 'second factor')
+  service.advance(60_000)
+  await page.getByLabel('Code').fill(codeAt(secret, service.now()))
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await heading(page, 'Security').waitFor()
+  await page.getByText('Recovery codes', { exact: false }).first().waitFor()
+  const kept = await page.evaluate(
+    'JSON.stringify([localStorage, sessionStorage, document.cookie, document.documentElement.outerHTML, location.href])',
+  )
+  t.notMatch(kept, /eyJ|bailiwick=/)
+  t.equal(faults.filter((text) => !text.includes('401')).join('\n'), '')
+  const [cookie] = await own.cookies()
+  t.match(cookie, { name: 'bailiwick', httpOnly: true, sameSite: 'Strict' })
+  t.throws(() => claimsOf(cookie!.value), 'the cookie is no token')
+})
+
+t.test(
+  'a sign-out reaches other tabs, and a session that ended elsewhere the next click',
+  { skip },
+  async (t) => {
+    const person = await service.signUp()
+    const { page, own } = await openPage(t)
+    await go(page, '/account')
+    await signIn(page, person)
+    await heading(page, 'Profile').waitFor()
+    const { page: other } = await openPage(t, { context: own })
+    await go(other, '/account/sessions')
+    await heading(other, 'Sessions').waitFor()
+    await page.getByRole('button', { name: person.email }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    for (const tab of [page, other]) await heading(tab, 'Sign in').waitFor()
+    await page.goBack().catch(() => undefined)
+    await page.goForward().catch(() => undefined)
+    await heading(page, 'Sign in').waitFor()
+    await signIn(other, person)
+    await other.getByText('This session').waitFor()
+    await person.post('/api/v1/auth/logout-all/')
+    await other.getByRole('link', { name: 'Security' }).click()
+    await other.getByText('Your session has ended').waitFor()
+    await signIn(other, person)
+    await heading(other, 'Security').waitFor()
+    t.pass('and goes on where it was')
+  },
+)
+
+t.test('a mailed link leads to the console, and a dead one says what to do', { skip }, async (t) => {
+  const person = await service.signUp()
+  await service.call('POST', '/api/v1/auth/password/reset/', { body: { email: person.email } })
+  const token = tokenIn(await service.mailTo(person.email, 'Reset'))
+  const { page } = await openPage(t)
+  await page.goto(`${service.url}/reset-password?token=${token}`)
+  await page.getByLabel('New password').fill('an even quieter harbour')
+  await assertSound(t, page, 'a mailed link')
+  await page.getByRole('button', { name: 'Set password' }).click()
+  await page.getByRole('link', { name: 'Go to sign-in' }).click()
+  await heading(page, 'Sign in').waitFor()
+  await page.goto(`${service.url}/reset-password?token=${token}`)
+  await page.getByLabel('New password').fill('an even quieter harbour')
+  await page.getByRole('button', { name: 'Set password' }).click()
+  await page.getByText('choose “Forgot password?”').waitFor()
+  await assertSound(t, page, 'a dead link')
+})
+
+t.test(
+  'where links to sign in are mailed, one signs in the console of the browser that asked, in all tabs',
+  { skip },
+  async (t) => {
+    const [person, other] = [await service.signUp(), await service.signUp()]
+    const beside = await startBeside(t, service, { MAGIC_LINK_ENABLED: 'true' })
+    const { page, own, faults } = await openPage(t)
+    await go(page, '/account')
+    t.equal(await page.getByRole('button', { name: 'Mail me a link' }).count(), 0, 'only where they are on')
+    await go(page, '/account/security', beside)
+    await page.getByLabel('E-mail address').fill(person.email)
+    await page.getByRole('button', { name: 'Mail me a link' }).click()
+    t.equal(await page.getByLabel('E-mail address').inputValue(), person.email)
+    await assertSound(t, page, 'a link to sign in')
+    await page.getByRole('button', { name: 'Send the link' }).click()
+    await heading(page, 'Check your mailbox').waitFor()
+    const token = tokenIn(await service.mailTo(person.email, 'log in'))
+    const { page: mailed } = await openPage(t, { context: own })
+    const consoleNonce = await page.evaluate("localStorage.getItem('bailiwick-magic-link')")
+    // An application of this origin that asks later logs in with its own nonce, not with the console's.
+    const { nonce } = await page.evaluate<{ nonce: string }>(
+      `fetch('/api/v1/auth/magic-link/', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ email: '${other.email}' }),
+      }).then((answer) => answer.json())`,
+    )
+    await page.evaluate(`localStorage.setItem('bailiwick-magic-link', '${nonce}')`)
+    await mailed.goto(`${beside}/log-in?token=${tokenIn(await service.mailTo(other.email, 'log in'))}`)
+    await mailed.getByRole('button', { name: 'Log in' }).click()
+    await mailed.getByText('You are logged in').waitFor()
+    await page.evaluate(`localStorage.setItem('bailiwick-magic-link', '${consoleNonce}')`)
+    await mailed.goto(`${beside}/log-in?token=${token}`)
+    await mailed.route('**/magic-link/confirm/', (route) => route.fulfill({ status: 503, body: '{}' }), {
+      times: 1,
+    })
+    await mailed.getByRole('button', { name: 'Log in' }).click()
+    await mailed.getByText('Try again in a moment').waitFor()
+    await mailed.getByRole('button', { name: 'Log in' }).click()
+    await mailed.waitForURL(/\/console\//)
+    await heading(page, 'Security').waitFor()
+    t.notMatch(await page.evaluate('JSON.stringify([localStorage, sessionStorage])'), /eyJ|magic-link/)
+    t.strictSame(faults, [])
+  },
+)
+
+t.test('a passkey at another address than its own says where it works', { skip }, async (t) => {
+  const { page } = await openPage(t)
+  await go(page, '/', originOf(service).replace('localhost', '127.0.0.1'))
+  await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+  await page.getByText('Passkeys work at localhost, and this page is at 127.0.0.1.').waitFor()
+})
+
+t.test('a person adds a passkey, and signs in with it without a password', { skip }, async (t) => {
+  const person = await service.signUp()
+  const { page, faults, own } = await openPage(t)
+  const devtools = await own.newCDPSession(page)
+  await devtools.send('WebAuthn.enable')
+  await devtools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  })
+  await go(page, '/account/security', originOf(service))
+  await signIn(page, person)
+  await page.getByRole('button', { name: 'Add a passkey' }).click()
+  await page.getByRole('dialog').getByLabel('Name').fill('Laptop')
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByText('Your passkey is added').waitFor()
+  await page.getByRole('listitem').getByText('Laptop').waitFor()
+  await page.getByRole('button', { name: person.email }).click()
+  await page.getByRole('menuitem', { name: 'Sign out' }).click()
+  await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+  await heading(page, 'Security').waitFor()
+  t.strictSame(faults, [])
+})
+
+t.test(
+  'a switch asks for any factor; given up, it moves nothing; done in one tab, it ends the dialogs of others',
+  { skip },
+  async (t) => {
+    const owner = await service.signUp()
+    const person = await colleague(service, owner)
+    const { secret } = await enrol(service, person)
+    await changeRows(
+      service,
+      `update otp_devices set confirmed_at = confirmed_at - interval '2 days' where user_id = '${person.id}'`,
+    )
+    await changeRows(service, `update tenants set name = 'Harbour' where id = '${owner.tenantId}'`)
+    const { body: profile } = await person.get('/api/v1/users/me/')
+    const own = profile.memberships.find(
+      ({ tenant }: { tenant: { id: string } }) => tenant.id !== owner.tenantId,
+    ).tenant
+    service.advance(1_000)
+    await person.switchTo(own.id) // entered last, so that the sign-in leads there
+    await requireMfa(service, owner.tenantId)
+    const beside = await startBeside(t, service, { OTP_REQUIRED_WHEN_ENROLLED: 'false' })
+    const { page, own: context } = await openPage(t)
+    await go(page, '/account/security', beside)
+    await signIn(page, person)
+    await heading(page, 'Security').waitFor()
+    const switcher = page.locator('.switcher').first()
+    await switcher.click()
+    await page.getByRole('menuitem', { name: 'Harbour' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Use a code by e-mail' }).click()
+    await dialog.getByRole('button', { name: 'Mail me a code' }).click()
+    await dialog.getByText('A code is on its way').waitFor()
+    await assertSound(t, page, 'second factor of a switch')
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    service.advance(60_000)
+    await page.getByRole('button', { name: /codes/i }).first().click()
+    await dialog.getByLabel('Code').fill(codeAt(secret, service.now()))
+    const [shown] = await Promise.all([
+      page.waitForResponse((answer) => /verify|second-factor/.test(answer.url())),
+      dialog.getByRole('button', { name: 'Confirm' }).click(),
+    ])
+    t.match(shown.url(), /\/console\/api\/auth\/otp\/verify\/$/)
+    await page.reload()
+    await switcher.getByText(own.name).waitFor()
+    await switcher.click()
+    await page.getByRole('menuitem', { name: 'New organisation' }).click()
+    await dialog.getByLabel('Name').fill('Begun elsewhere')
+    const { page: tab } = await openPage(t, { context })
+    await go(tab, `/approvals/${owner.id}?organisation=${owner.tenantId}`, beside)
+    await tab.getByRole('button', { name: 'Go to that organisation' }).click()
+    await tab.getByText('You are now in Harbour').waitFor()
+    await switcher.getByText('Harbour').waitFor()
+    t.equal(await dialog.count(), 0)
+  },
+)
