@@ -158,43 +158,51 @@ t.test('a release is made of files that one commit always gives, and of a tag', 
   t.equal(readFileSync(join(again, 'SHA256SUMS'), 'utf8'), read('SHA256SUMS'))
 })
 
-t.test('npm installs the client into an empty project, which imports it', async (t) => {
-  const { folder, checkout, edit, commit, release } = clone(t)
+t.test('a release is refused where the whole check fails, unless it passed on this commit', async (t) => {
+  const { folder, checkout, git, write, edit, commit, first, release } = clone(t)
+  write('broken', '')
   edit(
     'package.json',
     '"license"',
     '"repository": { "type": "git", "url": "git+https://git.example/b.git" }, "license"',
   )
-  const { out } = await release('--without-image', '--checked', commit())
+  const second = commit()
+  t.match(await release('--without-image'), { code: 1, err: /CI_FULL=true .ci\/run failed/ })
+  t.match(await release('--without-image', '--checked', first), { code: 1, err: `--checked ${first} is not` })
+  t.equal(git('tag', '--list'), '')
+  const { code, out } = await release('--without-image', '--checked', second)
+  t.equal(code, 0)
   t.notMatch(out, 'no repository')
-  const project = join(folder, 'project')
-  mkdirSync(project)
-  writeFileSync(join(project, 'package.json'), '{"private":true,"type":"module"}')
-  const run = (command: string, ...args: string[]) =>
-    execFileSync(command, args, { cwd: project, encoding: 'utf8' })
-  // jose is given as an archive, too, because a test asks no registry.
-  const jose = join(root, 'node_modules/jose')
-  const [{ filename }] = JSON.parse(run('npm', 'pack', '--json', '--offline', '--ignore-scripts', jose))
-  const archive = join(checkout, 'dist/bailiwick-client-9.1.0.tgz')
-  run('npm', 'install', '--offline', '--no-audit', '--no-fund', archive, `./${filename}`)
+  await t.test('npm installs its client into an empty project, which imports it', async (t) => {
+    const project = join(folder, 'project')
+    mkdirSync(project)
+    writeFileSync(join(project, 'package.json'), '{"private":true,"type":"module"}')
+    const run = (command: string, ...args: string[]) =>
+      execFileSync(command, args, { cwd: project, encoding: 'utf8' })
+    // jose is given as an archive, too, because a test asks no registry.
+    const jose = join(root, 'node_modules/jose')
+    const [{ filename }] = JSON.parse(run('npm', 'pack', '--json', '--offline', '--ignore-scripts', jose))
+    const archive = join(checkout, 'dist/bailiwick-client-9.1.0.tgz')
+    run('npm', 'install', '--offline', '--no-audit', '--no-fund', archive, `./${filename}`)
 
-  const { exports, ...manifest } = JSON.parse(
-    readFileSync(join(project, 'node_modules/@bailiwick/client/package.json'), 'utf8'),
-  )
-  t.match(manifest, {
-    version: '9.1.0',
-    license: 'Apache-2.0',
-    types: './exports.d.ts',
-    repository: { type: 'git', url: 'git+https://git.example/b.git', directory: 'packages/client' },
-    engines: { node: /^>=/ },
-    publishConfig: { access: 'public', provenance: true },
-  })
-  t.notOk(manifest.scripts || manifest.devDependencies)
-  const modules = Object.keys(exports).filter((path) => path !== './package.json')
-  t.ok(modules.includes('./koa'))
-  const code = `for (const path of ${JSON.stringify(modules)})
+    const { exports, ...manifest } = JSON.parse(
+      readFileSync(join(project, 'node_modules/@bailiwick/client/package.json'), 'utf8'),
+    )
+    t.match(manifest, {
+      version: '9.1.0',
+      license: 'Apache-2.0',
+      types: './exports.d.ts',
+      repository: { type: 'git', url: 'git+https://git.example/b.git', directory: 'packages/client' },
+      engines: { node: /^>=/ },
+      publishConfig: { access: 'public', provenance: true },
+    })
+    t.notOk(manifest.scripts || manifest.devDependencies)
+    const modules = Object.keys(exports).filter((path) => path !== './package.json')
+    t.ok(modules.includes('./koa'))
+    const code = `for (const path of ${JSON.stringify(modules)})
     console.log(Object.keys(await import('@bailiwick/client' + path.slice(1))).join())`
-  t.match(run(process.execPath, '--input-type=module', '--eval', code), /createClient.*\n.*koaGuard/)
+    t.match(run(process.execPath, '--input-type=module', '--eval', code), /createClient.*\n.*koaGuard/)
+  })
 })
 
 t.test('with a docker daemon, the image is built of what git has and saved beside the others', async (t) => {
@@ -235,16 +243,6 @@ t.test('every reason against a release is given at once, and nothing is made', a
   t.match(err, 'No docker daemon answers, so the image cannot be built: start one, or say --without-image')
   t.match(err, `--checked ${first} is not`)
   t.notOk(existsSync(join(checkout, 'dist')))
-})
-
-t.test('a release is refused where the whole check fails, unless it passed on this commit', async (t) => {
-  const { git, write, commit, first, release } = clone(t)
-  write('broken', '')
-  const second = commit()
-  t.match(await release('--without-image'), { code: 1, err: /CI_FULL=true .ci\/run failed/ })
-  t.match(await release('--without-image', '--checked', first), { code: 1, err: `--checked ${first} is not` })
-  t.equal(git('tag', '--list'), '')
-  t.equal((await release('--without-image', '--checked', second)).code, 0)
 })
 
 t.test('a changelog of another day, or empty, or of what was released, stops the release', async (t) => {
