@@ -1,4 +1,4 @@
-import { Batch } from '../database/executor/batch.ts'
+import { atOnce } from '../database/executor/batch.ts'
 import { isDatabaseUnavailable } from '../database/executor/database-errors.ts'
 import { type Read, readInTenant } from '../database/executor/read.ts'
 import { workBudget } from '../limits/work-budget.ts'
@@ -42,12 +42,14 @@ export function loadRequest(
   const fromReplica = route.fromReplica && deps.db.replica !== undefined
   const loadsAtOnce = load !== null && tenantId === claims.tenantId && !fromReplica && !route.scansRows
   const canBeSlow = loadsAtOnce && 'input' in received && !loadsByKeys(route, received.input.query)
-  const batch = new Batch(deps.db.api, { scope: bearer, by: 'readShared' })
-  const auth = deps.loadAuthContext(batch, bearer)
-  const asksPolicies = tenantId === claims.tenantId && deps.policyCache.ask(batch, bearer)
-  const together = loadsAtOnce ? load(batch) : null
   const caller = `${bearer.userId} ${tenantId}`
-  batch.send(canBeSlow || asksPolicies || slowCallers.get(caller) ? 'read' : 'readShared')
+  let isSlow = canBeSlow || slowCallers.get(caller) === true
+  const by = () => (isSlow ? 'read' : 'readShared')
+  const { auth, together } = atOnce(deps.db.api, { scope: bearer, by }, (read) => {
+    const auth = deps.loadAuthContext(read, bearer)
+    if (tenantId === claims.tenantId && deps.policyCache.ask(read, bearer)) isSlow = true
+    return { auth, together: loadsAtOnce ? load(read) : null }
+  })
   auth.then((found) => noteSlow(caller, found)).catch(() => undefined)
   // The route's rows are asked for before the caller is known. If they fail first, nothing awaits them yet.
   together?.catch(() => undefined)

@@ -41,7 +41,7 @@ t.test('an attempt leaves nothing, and the transaction around it goes on', async
       inner.later(role('later'))
       inner.atCommit(() => inner.later(role('at the commit')))
       inner.afterCommit(sql.unsafe`select pg_notify('attempts', 'made')`)
-      inner.last.query(role('last'))
+      inner.afterCommit(() => told.push('committed'))
       return 'done'
     })
     await tx.query(role('after'))

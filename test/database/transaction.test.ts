@@ -379,10 +379,12 @@ t.test('a taken key gives the error of its own statement, and no other error doe
   t.equal(await countOf('roles'), before)
 })
 
-t.test('the answer of a last statement comes with the commit, and not at all without it', async (t) => {
+t.test('what waits for the commit is called with it, and not at all without it', async (t) => {
   const answered: number[] = []
-  const insertLast = (tx: Tx, key?: string) =>
-    void tx.last.query(newRole(a, key)).then(({ rowCount }) => answered.push(rowCount))
+  const insertLast = (tx: Tx, key?: string) => {
+    tx.later(newRole(a, key))
+    tx.afterCommit(() => answered.push(1))
+  }
   await inTenant(db, a, async (tx) => {
     insertLast(tx)
     await sleep(20)

@@ -17,7 +17,7 @@ import { dailyQuota, isSampled, type Reached } from './daily-quota.ts'
 import { decideShadows, type ShadowResult, wouldChange } from './decide-shadows.ts'
 import { factsOf } from './facts.ts'
 import type { ShadowCounter } from './shadow-counts.ts'
-import { insertDecisions, type NewDecision } from './store.ts'
+import { decisionInserts, type NewDecision } from './store.ts'
 
 /** A decision to write, with what policies in shadow mode would have done. */
 type Kept = DecisionRecord & { shadow: readonly ShadowResult[] }
@@ -80,7 +80,10 @@ export function decisionLog({ db, log, metrics, config, access, shadowCounts }: 
       const at = Math.max(...rows.map((row) => row.at))
       const added = countBy(rows)
       const [kept] = await writeAsSystem(db, 'decisions of many tenants share a transaction', (together) =>
-        Promise.all([addToDay(together, 'decisions', added, at), insertDecisions(together, rows)]),
+        Promise.all([
+          addToDay(together, 'decisions', added, at),
+          ...decisionInserts(rows).map((insert) => together.query(insert)),
+        ]),
       )
       await note(quota.learn(kept, added, at), at)
     } catch (error) {
@@ -166,7 +169,13 @@ export function decisionLog({ db, log, metrics, config, access, shadowCounts }: 
         return null
       const rows = records.map((record) => rowOf({ ...record, shadow: [] }, access.revision, maxFacts))
       // The row of the day's count would be locked until the commit, and no two changes of a tenant could commit together.
-      return insertDecisions(tx.last, rows).then(() => rows.forEach(countLater))
+      for (const insert of decisionInserts(rows)) tx.later(insert)
+      return new Promise((stored) => {
+        tx.afterCommit(() => {
+          rows.forEach(countLater)
+          stored()
+        })
+      })
     },
     flush,
   }

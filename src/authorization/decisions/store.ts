@@ -1,9 +1,9 @@
+import type { QuerySqlToken } from 'slonik'
 import { z } from 'zod'
 import { type DecisionKind, decisionKinds, kindOfRow, ofKind } from '../../database/decision-kind.ts'
 import { deleteOld } from '../../database/delete-old.ts'
 import type { Read } from '../../database/executor/read.ts'
 import { listsOfValues } from '../../database/executor/rows.ts'
-import type { Statements } from '../../database/executor/statements.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
 import { byText, byWord, defineList, type Filter, type ListPage } from '../../lists/list.ts'
@@ -87,23 +87,17 @@ const columnsOf = (d: NewDecision) => [
 ]
 
 /**
- * Inserts decisions. Only the system role can insert those of any tenant. A decision that is stored already stays as it is: its change
+ * The statements that insert decisions. Only the system role can insert those of any tenant. A decision that is stored already stays as it is: its change
  * was committed, but the answer to the commit was lost.
  */
-export async function insertDecisions(
-  statements: Statements,
-  decisions: readonly NewDecision[],
-): Promise<void> {
-  await Promise.all(
-    listsOfValues(decisions.map(columnsOf)).map((values) =>
-      statements.query(sql.unsafe`
+export const decisionInserts = (decisions: readonly NewDecision[]): QuerySqlToken[] =>
+  listsOfValues(decisions.map(columnsOf)).map(
+    (values) => sql.unsafe`
     insert into decisions (tenant_id, id, at, effect, action, resource_type, resource_id, subject_id, subject_email,
                            reasons, matched, obligations, policy_revision, engine_revision, facts, duration_us, request_id,
                            shadow, kind)
-    ${values} on conflict do nothing`),
-    ),
+    ${values} on conflict do nothing`,
   )
-}
 
 const text = z.string().min(1, 'Say what to look for.').max(254, 'This may have 254 characters at most.')
 

@@ -8,10 +8,13 @@ import { Statements } from './statements.ts'
 import { assertOutside, type Databases, repeated } from './transaction.ts'
 import { begin, commit } from './tx.ts'
 
-/** What a batch sees, and how the pool sends it. */
+/** How the pool sends a batch. */
+type By = 'read' | 'readShared' | 'write'
+
+/** What a batch sees, and whether it writes. */
 interface BatchOptions {
   scope: Scope | null
-  by: 'read' | 'readShared' | 'write'
+  writes: boolean
 }
 
 const readOnly = `set_config('transaction_read_only', 'on', true)`
@@ -21,35 +24,35 @@ const withoutActor = (scope: Scope | null): Scope | null =>
   scope && { tenantId: scope.tenantId, userId: scope.userId }
 
 /** What comes before the statements of a batch: its scope, and that it only reads. The last answer names the scope. */
-function opening({ scope, by }: BatchOptions, { prepared, distributed }: Pool): Statement[] {
+function opening({ scope, writes }: BatchOptions, { prepared, distributed }: Pool): Statement[] {
   const set = scope ? scopeStatements(scope, { prepared, distributed }) : []
-  if (by === 'write') return set
+  if (writes) return set
   const last = set.pop()
   if (!last) return [statementNamed('read-only', `select ${readOnly}`, prepared)]
   return [...set, { ...last, name: last.name && `read-only ${last.name}`, text: `${last.text}, ${readOnly}` }]
 }
 
 /** On a cluster, only what stands in a transaction block is one transaction, and sees the scope. */
-const needsBlock = ({ scope, by }: BatchOptions, { distributed }: Pool) =>
-  distributed && (scope !== null || by === 'write')
+const needsBlock = ({ scope, writes }: BatchOptions, { distributed }: Pool) =>
+  distributed && (scope !== null || writes)
 
 /**
  * A transaction in one round trip: scope and statements go out together. They need no begin and commit: what is sent
  * before one Sync is one transaction, which an error rolls back (PostgreSQL documentation, Message Flow, Pipelining). It
  * collects statements until `send`; then no more can be asked for. All answers resolve after the commit, or all reject.
  */
-export class Batch extends Statements {
+class Batch extends Statements {
   readonly #pool: Pool
   readonly #options: BatchOptions
   readonly #statements: Statement[] = []
   readonly #answers = Promise.withResolvers<Answer[]>()
   #sent = false
 
-  constructor(pool: Pool, options: BatchOptions) {
+  constructor(pool: Pool, scope: Scope | null, writes: boolean) {
     assertOutside()
     super()
     this.#pool = pool
-    this.#options = options.by === 'write' ? options : { ...options, scope: withoutActor(options.scope) }
+    this.#options = { scope: writes ? scope : withoutActor(scope), writes }
   }
 
   override get distributed(): boolean {
@@ -64,18 +67,18 @@ export class Batch extends Statements {
     return (await this.#answers.promise)[index]!
   }
 
-  /** `by` takes the place of the option for a read: what was asked for can be slow, or not. */
-  send(by?: 'read' | 'readShared'): void {
+  send(by: By): void {
     this.#sent = true
     if (this.#statements.length === 0) return
     const text = () => ({ 'db.query.text': this.#statements.map((statement) => statement.text).join('; ') })
-    const name = this.#options.by === 'write' ? 'transaction' : 'read'
-    inPostgresSpan(name, text, () =>
-      repeated(() => this.#run(by ?? this.#options.by), this.#pool.retried),
-    ).then(this.#answers.resolve, this.#answers.reject)
+    const name = this.#options.writes ? 'transaction' : 'read'
+    inPostgresSpan(name, text, () => repeated(() => this.#run(by), this.#pool.retried)).then(
+      this.#answers.resolve,
+      this.#answers.reject,
+    )
   }
 
-  async #run(by: BatchOptions['by']): Promise<Answer[]> {
+  async #run(by: By): Promise<Answer[]> {
     const { scope } = this.#options
     const block = needsBlock(this.#options, this.#pool)
     const set = opening(this.#options, this.#pool)
@@ -88,15 +91,15 @@ export class Batch extends Statements {
   }
 }
 
-/** Sends what `work` asks for before its first await. */
+/** Sends what `work` asks for before its first await. `by` can be told after it: what was asked for can be slow, or not. */
 export function atOnce<T>(
   pool: Pool,
-  options: BatchOptions,
-  work: (statements: Statements) => Promise<T>,
-): Promise<T> {
-  const batch = new Batch(pool, options)
+  { scope, by }: { scope: Scope | null; by: By | (() => By) },
+  work: (statements: Statements) => T,
+): T {
+  const batch = new Batch(pool, scope, by === 'write')
   const answer = work(batch)
-  batch.send()
+  batch.send(typeof by === 'function' ? by() : by)
   return answer
 }
 

@@ -10,6 +10,23 @@ export { isDatabaseUnavailable, sqlState } from './database-errors.ts'
 export type { Scope } from './tx.ts'
 export type { Tx }
 
+// The ways into the database, each for a reason that the others do not have:
+//
+// - inTenant: the rule. A transaction that sees one tenant and one person.
+// - asSystem: before a tenant or person is known. A role with few rights; a walk lists the callers with their reasons.
+// - asWorker: what concerns all tenants afterwards: the outbox, mails, events, sweeps.
+// - readInTenant, readAsSystem, readAsWorker (read.ts): a read needs one round trip, a transaction two. They cannot write.
+// - writeAsSystem (batch.ts): counters of sign-ins and decisions, which change in one round trip before or after all else.
+// - atOnce (batch.ts): what these four are made of, and a request, which learns from what it asks for how to send it.
+//
+// What a transaction can do besides asking (tx.ts):
+//
+// - later: a statement without an answer costs no round trip.
+// - atCommit: what is known at the end only: the bytes that a change logged.
+// - afterCommit: NOTIFY, which would let no two transactions commit together, and what is counted only if it is stored.
+// - attempt: what an approval would do is tried and undone.
+// - addScope: the scope of the next person of a batch, and of a purge, in the form that reaches every node.
+
 /** The pools of one process: one per database role. */
 export interface Databases {
   api: Pool

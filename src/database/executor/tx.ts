@@ -40,7 +40,7 @@ export class Tx extends Statements {
   readonly #opening: readonly Statement[]
   #asked: Asked[] = []
   readonly #behindCommit: Statement[] = []
-  readonly #answered: (() => void)[] = []
+  readonly #whenCommitted: (() => void)[] = []
   readonly #atCommit: (() => void)[] = []
   #waiting = 0
   #flushing: Promise<void> = Promise.resolve()
@@ -70,20 +70,13 @@ export class Tx extends Statements {
   }
 
   /**
-   * Asks for statements that go out as those of {@link later}. The work cannot wait for their answers: they come after the
-   * commit, and never if the transaction fails.
+   * A statement that goes out behind the commit, in the same round trip, and then is a transaction of its own: nothing may
+   * depend on it, and its error is ignored. Or a function, which is called when the transaction has committed.
    */
-  get last(): Statements {
-    return new Last(this.distributed, (token) => this.#sendLast(token))
-  }
-
-  /**
-   * A statement that goes out behind the commit, in the same round trip, and then is a transaction of its own. Nothing may
-   * depend on it: its error is ignored.
-   */
-  afterCommit(token: QuerySqlToken): void {
+  afterCommit(what: QuerySqlToken | (() => void)): void {
     this.#assertOpen()
-    this.#behindCommit.push(statementOf(token, this.#sending.prepared))
+    if (typeof what === 'function') this.#whenCommitted.push(what)
+    else this.#behindCommit.push(statementOf(what, this.#sending.prepared))
   }
 
   /** Calls `add` when the work is done. What it asks for by {@link later} goes out with the commit. */
@@ -91,22 +84,14 @@ export class Tx extends Statements {
     this.#atCommit.push(add)
   }
 
-  /** Sets `app.<name>` to an id until the transaction ends, in a form that Citus sends to its nodes. As {@link later}. */
-  setLater(name: string, id: string): void {
-    this.#sendLater(setLocal(name, id))
+  /** Lets later statements see one more scope, until the transaction ends: of a person, or of a tenant that is purged. As {@link later}. */
+  addScope(of: 'user' | 'purged_tenant', id: string): void {
+    this.#sendLater(setLocal(`app.${of}_id`, id))
   }
 
   #sendLater(statement: Statement, ifTaken?: () => Error): void {
     this.#assertOpen()
     this.#asked.push({ statement, resolve: ignore, reject: ignore, ifTaken })
-  }
-
-  #sendLast(token: QuerySqlToken): Promise<Answer> {
-    this.#assertOpen()
-    const { promise, resolve: settle } = Promise.withResolvers<Answer>()
-    const resolve = (answer: Answer) => void this.#answered.push(() => settle(answer))
-    this.#asked.push({ statement: statementOf(token, this.#sending.prepared), resolve, reject: ignore })
-    return promise
   }
 
   protected override async ask(token: QuerySqlToken): Promise<Answer> {
@@ -193,7 +178,7 @@ export class Tx extends Statements {
     const failure = await this.#send([...this.#asked, end, ...behind])
     this.#asked = []
     if (tag !== 'COMMIT') throw failure ?? new Error(`Postgres answered ${tag} to a commit`)
-    for (const settle of this.#answered) settle()
+    for (const call of this.#whenCommitted) call()
   }
 
   /** Adds what goes out with the commit. Throws unless the work is done and all its statements succeeded. */
@@ -209,17 +194,5 @@ export class Tx extends Statements {
     this.#ended = true
     await this.#flushing
     if (this.#begun) await this.#connection.rollBack()
-  }
-}
-
-/** See {@link Tx.last}. */
-class Last extends Statements {
-  override readonly distributed: boolean
-  protected override readonly ask: (token: QuerySqlToken) => Promise<Answer>
-
-  constructor(distributed: boolean, ask: (token: QuerySqlToken) => Promise<Answer>) {
-    super()
-    this.distributed = distributed
-    this.ask = ask
   }
 }

@@ -58,7 +58,7 @@ export async function insertUser(tx: Tx, user: NewUser): Promise<boolean> {
 export function insertVerifiedUsers(tx: Tx, users: readonly NewUser[]): void {
   for (const user of users) {
     const at = instant(user.at)
-    tx.setLater('app.user_id', user.id)
+    tx.addScope('user', user.id)
     tx.later(sql.unsafe`
       insert into users (id, email, password_hash, first_name, last_name, date_joined, updated_at, email_verified_at)
       values (${user.id}, ${user.email}, ${user.passwordHash}, ${user.firstName}, ${user.lastName}, ${at}, ${at}, ${at})`)

@@ -182,7 +182,7 @@ export async function tryPurgeLock(tx: Tx, tenantId: string): Promise<boolean> {
     select pg_try_advisory_xact_lock(hashtextextended(${tenantId}, 5)) as locked from tenants
     where id = ${tenantId} and deleted_at is not null`)
   if (!locked) return false
-  tx.setLater('app.purged_tenant_id', tenantId)
+  tx.addScope('purged_tenant', tenantId)
   return true
 }
 
