@@ -349,7 +349,7 @@ t.test('one file signs tokens, and one issues access and refresh tokens', async 
   t.same(
     thatSay(
       /\bsigner\.sign\(\s*'(access|refresh)'|\bsign\(\s*'(access|refresh)'/,
-      /^src\/identity\/sessions\/issue-tokens\.ts$/,
+      /^src\/identity\/sign-in\/issue-tokens\.ts$/,
     ),
     [],
   )

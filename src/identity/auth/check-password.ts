@@ -4,8 +4,8 @@ import type { Deps } from '../../deps.ts'
 import { invalidField } from '../../errors.ts'
 import type { Caller } from '../../request/caller.ts'
 import { guardPassword, type WrongPassword, wrongPassword } from '../rate-limits/guard-password.ts'
+import type { Person } from '../sign-in/create-own-tenant.ts'
 import { type Credentials, findCredentials, replacePassword } from '../users/store.ts'
-import type { Person } from './create-own-tenant.ts'
 
 /** A person whose password was right, with the hash it was compared with: that hash must still be theirs at sign-in. */
 type ProvenPerson = Person & { passwordHash: string }

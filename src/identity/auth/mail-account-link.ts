@@ -5,9 +5,9 @@ import { greeted } from '../../messages/mail/free-text.ts'
 import { findFirstTenantOf } from '../../tenancy/tenants/store.ts'
 import { anonymousMailUses } from '../rate-limits/limits.ts'
 import { padDuration } from '../rate-limits/pad-duration.ts'
+import { createOwnTenantOnceADay, type Person } from '../sign-in/create-own-tenant.ts'
 import { withoutPlace } from '../users/prove-by-mailbox.ts'
 import { findCredentials, findOwnTenant } from '../users/store.ts'
-import { createOwnTenantOnceADay, type Person } from './create-own-tenant.ts'
 
 // Much longer than the work takes, so that the time does not show whether there is an account.
 const answerMs = 200

@@ -4,11 +4,11 @@ import { listing, pageAndCount, pageOf } from '../../lists/lists.ts'
 import { pathId } from '../../request/authenticate.ts'
 import { bodyId } from '../../request/body/schemas.ts'
 import { changeRoute, publicRoute, type Route, route } from '../../request/route.ts'
-import { signedIn } from '../auth/token-schemas.ts'
 import { repeatedPassword } from '../otp/bodies.ts'
 import { removeDevice } from '../otp/delete-device.ts'
 import { verifiedSchema } from '../otp/device-schemas.ts'
 import { challengeUses } from '../rate-limits/limits.ts'
+import { signedIn } from '../sign-in/token-schemas.ts'
 import { beginRegistration } from './begin-registration.ts'
 import {
   creationOptions,

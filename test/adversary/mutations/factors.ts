@@ -6,7 +6,7 @@ export const factorsMutations: readonly Mutation[] = [
   {
     what: 'a replayed refresh token ends nothing',
     attacks: ['expiry'],
-    file: 'src/identity/auth/refresh.ts',
+    file: 'src/identity/sign-in/refresh.ts',
     find: `if (!(await endSession(tx, { id: sessionId, userId, reason: 'replay', at: now }))) return sessionRevoked()
 `,
     replace: `return sessionRevoked()
@@ -15,7 +15,7 @@ export const factorsMutations: readonly Mutation[] = [
   {
     what: 'a used refresh token works again',
     attacks: ['expiry'],
-    file: 'src/identity/auth/refresh.ts',
+    file: 'src/identity/sign-in/refresh.ts',
     find: `if (!isLive(family, presented)) return judgeReplay(deps, tx, { presented, entitled, requestInfo, now })
 `,
     replace: '',
@@ -23,7 +23,7 @@ export const factorsMutations: readonly Mutation[] = [
   {
     what: 'refreshing an ended session',
     attacks: ['expiry'],
-    file: 'src/identity/auth/refresh.ts',
+    file: 'src/identity/sign-in/refresh.ts',
     find: `    session.over ||
 `,
     replace: '',
@@ -38,7 +38,7 @@ export const factorsMutations: readonly Mutation[] = [
   {
     what: 'refreshing a chain past its end',
     attacks: ['expiry'],
-    file: 'src/identity/auth/refresh.ts',
+    file: 'src/identity/sign-in/refresh.ts',
     find: `  if (family.expires_at <= now) return tokenNotValid()
 `,
     replace: '',
@@ -46,28 +46,28 @@ export const factorsMutations: readonly Mutation[] = [
   {
     what: 'refreshing asks for no factor',
     attacks: ['factors'],
-    file: 'src/identity/auth/refresh.ts',
+    file: 'src/identity/sign-in/refresh.ts',
     find: 'if (settled instanceof ApiError || isFactorDue(settled)) return settled',
     replace: 'if (settled instanceof ApiError) return settled',
   },
   {
     what: 'a strict tenant asks for no factor',
     attacks: ['factors'],
-    file: 'src/identity/sessions/second-factor.ts',
+    file: 'src/identity/sign-in/second-factor.ts',
     find: 'entry.tenantRequires || demandedAtLogin',
     replace: 'demandedAtLogin',
   },
   {
     what: 'an enrolled account asks for no factor',
     attacks: ['factors'],
-    file: 'src/identity/sessions/second-factor.ts',
+    file: 'src/identity/sign-in/second-factor.ts',
     find: 'const demandedAtLogin = entry.session === null && (',
     replace: 'const demandedAtLogin = false && (',
   },
   {
     what: 'a young factor is enough',
     attacks: ['factors'],
-    file: 'src/identity/sessions/second-factor.ts',
+    file: 'src/identity/sign-in/second-factor.ts',
     find: 'entry.showedYoung ? counting :',
     replace: 'entry.showedYoung ? false :',
   },

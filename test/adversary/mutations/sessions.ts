@@ -188,7 +188,7 @@ export const sessionsMutations: readonly Mutation[] = [
   return locked !== null`,
     also: [
       {
-        file: 'src/identity/sessions/issue-tokens.ts',
+        file: 'src/identity/sign-in/issue-tokens.ts',
         find: 'const jti = jtiOf(deps, familyId, generation + 1)',
         replace: 'const jti = timeOrderedId(now)',
       },
@@ -197,7 +197,7 @@ export const sessionsMutations: readonly Mutation[] = [
   {
     what: 'switching asks for no membership',
     attacks: ['cross-tenant'],
-    file: 'src/identity/auth/switch-tenant.ts',
+    file: 'src/identity/sign-in/switch-tenant.ts',
     find: `if (membership instanceof ApiError) return membership
 `,
     replace: `if (membership instanceof ApiError) return addFamily(deps, tx, { sessionId, userId, email: session.email, tenantId, roles: [], amr: session.amr, authTime: session.auth_time, secondFactorAt: null, expiresAt: session.expires_at, settled: {} as never }, now)
@@ -206,20 +206,20 @@ export const sessionsMutations: readonly Mutation[] = [
   {
     what: 'a switch without the refresh token lasts as long as the session',
     attacks: ['factors'],
-    file: 'src/identity/auth/switch-tenant.ts',
+    file: 'src/identity/sign-in/switch-tenant.ts',
     find: 'showsChain ? endsAt : Math.min(endsAt, now + switchedMs(deps))',
     replace: 'session.expires_at',
   },
   {
     what: 'a switch takes the refresh token of any chain',
     attacks: ['kinds'],
-    file: 'src/identity/auth/switch-tenant.ts',
+    file: 'src/identity/sign-in/switch-tenant.ts',
     find: `if (presented && presented.familyId !== caller.familyId) throw notOwnToken()
 `,
     replace: '',
     also: [
       {
-        file: 'src/identity/auth/switch-tenant.ts',
+        file: 'src/identity/sign-in/switch-tenant.ts',
         find: 'if (presented && !(family && isShown(deps, family, presented, now))) return notOwnToken()\n',
         replace: '',
       },
@@ -228,7 +228,7 @@ export const sessionsMutations: readonly Mutation[] = [
   {
     what: 'a switch without the refresh token gets one of its own chain',
     attacks: ['races'],
-    file: 'src/identity/auth/switch-tenant.ts',
+    file: 'src/identity/sign-in/switch-tenant.ts',
     find: 'showsChain && family ? await',
     replace: 'family ? await',
   },

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import t from 'tap'
-import { refresh } from '../../../src/identity/auth/refresh.ts'
+import { refresh } from '../../../src/identity/sign-in/refresh.ts'
 import { readConfig } from '../../../src/settings/config.ts'
 import { openDeps } from '../../../src/start/open-deps.ts'
 import { distributed, preparedStatements } from '../../helpers/database.ts'

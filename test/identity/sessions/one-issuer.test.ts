@@ -14,18 +14,19 @@ for (const folder of ['src/', 'workers/'])
 const filesWith = (pattern: RegExp) =>
   [...sources].filter(([, text]) => pattern.test(text)).map(([name]) => name)
 const sessions = (name: string) => `src/identity/sessions/${name}.ts`
+const signIn = (name: string) => `src/identity/sign-in/${name}.ts`
 
 t.test('one file signs access and refresh tokens, and one other signs temporary tokens', async (t) => {
   t.strictSame(
     filesWith(/(?<!Math)\.sign\(/).sort(),
-    ['src/crypto/token-signer.ts', sessions('issue-tokens'), sessions('second-factor')].sort(),
+    ['src/crypto/token-signer.ts', signIn('issue-tokens'), signIn('second-factor')].sort(),
   )
   const signed = (name: string) =>
-    [...sources.get(sessions(name))!.matchAll(/\.sign\(\s*'(\w+)'/g)].map(([, kind]) => kind)
+    [...sources.get(signIn(name))!.matchAll(/\.sign\(\s*'(\w+)'/g)].map(([, kind]) => kind)
   t.strictSame(signed('issue-tokens'), ['access', 'refresh', 'access'], 'the last one is of an impersonation')
   t.strictSame(filesWith(/\bissueImpersonation\(/).sort(), [
     'src/identity/impersonation/impersonate.ts',
-    sessions('issue-tokens'),
+    signIn('issue-tokens'),
   ])
   t.strictSame(signed('second-factor'), ['otp_pending'])
   t.strictSame(filesWith(/new (SignJWT|CompactSign)\b/), ['src/crypto/token-signer.ts'])
@@ -33,16 +34,16 @@ t.test('one file signs access and refresh tokens, and one other signs temporary 
 
 t.test('only one file makes the proof of a checked second factor, and no file casts one', async (t) => {
   const proofs = /as (unknown as )?(SecondFactorSettled|Entitled|Grant)\b/
-  t.strictSame(filesWith(proofs), [sessions('second-factor')])
-  t.equal(sources.get(sessions('second-factor'))!.match(/as SecondFactorSettled/g)!.length, 1)
+  t.strictSame(filesWith(proofs), [signIn('second-factor')])
+  t.equal(sources.get(signIn('second-factor'))!.match(/as SecondFactorSettled/g)!.length, 1)
   t.match(
-    sources.get(sessions('issue-tokens'))!,
+    sources.get(signIn('issue-tokens'))!,
     /settled: SecondFactorSettled\n\}/,
     'the field is not optional',
   )
   t.strictSame(
     filesWith(/\bsettledByFactor\(/).sort(),
-    [sessions('complete-sign-in'), sessions('sign-in')],
+    [signIn('complete-sign-in'), signIn('sign-in')],
     'by a factor: only where one was used up',
   )
 })
@@ -52,18 +53,18 @@ t.test(
   async (t) => {
     t.strictSame(filesWith(/\bsignIn\(/).sort(), [
       'src/identity/auth/accept-invitation.ts',
-      'src/identity/auth/sign-in-to.ts',
-      sessions('sign-in'),
+      'src/identity/sign-in/sign-in-to.ts',
+      signIn('sign-in'),
     ])
     t.strictSame(filesWith(/\bsignInTo\(/).sort(), [
-      'src/identity/auth/login.ts',
-      'src/identity/auth/sign-in-to.ts',
+      'src/identity/sign-in/login.ts',
+      'src/identity/sign-in/sign-in-to.ts',
       'src/identity/magic-links/confirm-magic-link.ts',
       'src/identity/passkeys/sign-in-with-passkey.ts',
     ])
     t.strictSame(filesWith(/\basSecond:/), ['src/identity/passkeys/sign-in-with-passkey.ts'])
     t.match(
-      sources.get(sessions('sign-in'))!,
+      sources.get(signIn('sign-in'))!,
       /counts \? settledByFactor\('passkey'\) : await checkSecondFactor\(/,
     )
   },
@@ -74,24 +75,24 @@ t.test(
   async (t) => {
     t.strictSame(filesWith(/\b(insertFamily|rotateFamily)\(/).sort(), [
       sessions('family-store'),
-      sessions('issue-tokens'),
+      signIn('issue-tokens'),
     ])
     const callers = filesWith(/\b(beginFamily|addFamily|advanceFamily|liveGrant)\(/).filter(
-      (name) => name !== sessions('issue-tokens'),
+      (name) => name !== signIn('issue-tokens'),
     )
     t.strictSame(callers.sort(), [
-      'src/identity/auth/refresh.ts',
-      'src/identity/auth/switch-tenant.ts',
-      sessions('complete-sign-in'),
-      sessions('open-session'),
+      'src/identity/sign-in/refresh.ts',
+      'src/identity/sign-in/switch-tenant.ts',
+      signIn('complete-sign-in'),
+      signIn('open-session'),
     ])
-    for (const name of ['src/identity/auth/refresh.ts', 'src/identity/auth/switch-tenant.ts'])
+    for (const name of ['src/identity/sign-in/refresh.ts', 'src/identity/sign-in/switch-tenant.ts'])
       t.match(sources.get(name)!, /\b(checkSecondFactor|dueFactor)\(/, name)
     t.strictSame(filesWith(/\bopenSession\(/).sort(), [
-      sessions('complete-sign-in'),
-      sessions('open-session'),
-      sessions('sign-in'),
+      signIn('complete-sign-in'),
+      signIn('open-session'),
+      signIn('sign-in'),
     ])
-    t.match(sources.get(sessions('sign-in'))!, /await checkSecondFactor\(/)
+    t.match(sources.get(signIn('sign-in'))!, /await checkSecondFactor\(/)
   },
 )

@@ -12,7 +12,7 @@ import {
   usableMethods,
 } from '../otp/channels.ts'
 import { type Factors, findFactors } from '../otp/factor-store.ts'
-import { endOldestPendingSessions, insertPendingSession } from './store.ts'
+import { endOldestPendingSessions, insertPendingSession } from '../sessions/store.ts'
 
 declare const answered: unique symbol
 

@@ -2,9 +2,9 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { RequestInfo } from '../../http/request-info.ts'
 import type { Membership } from '../../tenancy/members/store.ts'
-import { enterable } from '../sessions/enter-tenant.ts'
-import { type Choice, type FirstFactor, type SignInOutcome, signIn } from '../sessions/sign-in.ts'
 import { createOwnTenantOnceADay, type Person } from './create-own-tenant.ts'
+import { enterable } from './enter-tenant.ts'
+import { type Choice, type FirstFactor, type SignInOutcome, signIn } from './sign-in.ts'
 
 /** Rolls back the sign-in of a person who is a member of no tenant. */
 class NoTenant extends Error {}

@@ -7,9 +7,10 @@ import { appendEvent } from '../../messages/outbox/append-event.ts'
 import { listMembershipsOf, type Membership } from '../../tenancy/members/store.ts'
 import { type Factors, findFactors } from '../otp/factor-store.ts'
 import { refreshUses } from '../rate-limits/limits.ts'
-import { chainOf } from '../sessions/chain-of.ts'
-import { enterable, isOverIn } from '../sessions/enter-tenant.ts'
 import { type FamilyRow, findFamily, findRecentRotations } from '../sessions/family-store.ts'
+import { endSession, findSession, lockSession, type SessionRow, touchSession } from '../sessions/store.ts'
+import { chainOf } from './chain-of.ts'
+import { enterable, isOverIn } from './enter-tenant.ts'
 import {
   advanceFamily,
   type Entitled,
@@ -18,7 +19,7 @@ import {
   issueTokens,
   liveGrant,
   type TokenPair,
-} from '../sessions/issue-tokens.ts'
+} from './issue-tokens.ts'
 import {
   dueFactor,
   type FactorDue,
@@ -27,8 +28,7 @@ import {
   openChallenge,
   otpRequired,
   signChallenge,
-} from '../sessions/second-factor.ts'
-import { endSession, findSession, lockSession, type SessionRow, touchSession } from '../sessions/store.ts'
+} from './second-factor.ts'
 
 /** What a refresh token says. */
 export interface Presented {

@@ -2,10 +2,10 @@ import { asSystem } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, sessionRevoked } from '../../errors.ts'
 import type { RequestInfo } from '../../http/request-info.ts'
-import { type Grant, renewFamily } from '../sessions/issue-tokens.ts'
-import { type Challenge, type FactorDue, isFactorDue, openChallenge } from '../sessions/second-factor.ts'
 import { lockSession, touchSession } from '../sessions/store.ts'
+import { type Grant, renewFamily } from './issue-tokens.ts'
 import { entitlement, findLive, readStanding } from './refresh.ts'
+import { type Challenge, type FactorDue, isFactorDue, openChallenge } from './second-factor.ts'
 
 /**
  * The check of a refresh, for a client whose tokens stay in the service: reads session, membership and tenant again and

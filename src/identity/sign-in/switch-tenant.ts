@@ -6,26 +6,19 @@ import { earliestId } from '../../messages/outbox/time-ordered-id.ts'
 import { sessionsEnded } from '../../request/authenticate.ts'
 import type { Caller } from '../../request/caller.ts'
 import { recordEntry } from '../../tenancy/members/store.ts'
-import { chainOf } from '../sessions/chain-of.ts'
-import { enterable, isOverIn } from '../sessions/enter-tenant.ts'
 import { findFamily } from '../sessions/family-store.ts'
-import {
-  addFamily,
-  type Grant,
-  isShown,
-  issueTokens,
-  renewFamily,
-  type TokenPair,
-} from '../sessions/issue-tokens.ts'
+import { findSession, lockSession } from '../sessions/store.ts'
+import { chainOf } from './chain-of.ts'
+import { enterable, isOverIn } from './enter-tenant.ts'
+import { addFamily, type Grant, isShown, issueTokens, renewFamily, type TokenPair } from './issue-tokens.ts'
+import { type Presented, readStanding, readToken } from './refresh.ts'
 import {
   type Challenge,
   checkSecondFactor,
   isChallenge,
   otpRequired,
   signChallenge,
-} from '../sessions/second-factor.ts'
-import { findSession, lockSession } from '../sessions/store.ts'
-import { type Presented, readStanding, readToken } from './refresh.ts'
+} from './second-factor.ts'
 
 interface Switch {
   tenantId: string

@@ -1,5 +1,5 @@
-import type { FamilyRow } from './family-store.ts'
-import type { SessionRow } from './store.ts'
+import type { FamilyRow } from '../sessions/family-store.ts'
+import type { SessionRow } from '../sessions/store.ts'
 
 /** What a chain of refresh tokens stands for. */
 export interface Chain {

@@ -7,10 +7,10 @@ import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import { type Membership, recordEntry } from '../../tenancy/members/store.ts'
 import { placeOf, recordSignIn } from '../rate-limits/record-sign-in.ts'
 import { findSignInHistory } from '../rate-limits/store.ts'
-import { recordRevoked } from './end-session.ts'
+import { recordRevoked } from '../sessions/end-session.ts'
+import { endOldestSessions, insertSession } from '../sessions/store.ts'
 import { acrOf, beginFamily, type Grant } from './issue-tokens.ts'
 import type { SecondFactorSettled } from './second-factor.ts'
-import { endOldestSessions, insertSession } from './store.ts'
 
 // Without a limit, a person who knows the password could open more sessions than one request can end.
 const maxSessions = 1_000

@@ -5,12 +5,12 @@ import type { Caller } from '../../request/caller.ts'
 import { listMembershipsOf, type Membership, recordEntry } from '../../tenancy/members/store.ts'
 import type { DeviceType } from '../otp/channels.ts'
 import { moveShown } from '../otp/factor-store.ts'
+import { recordFactor } from '../sessions/family-store.ts'
+import { completePendingSession, useSession } from '../sessions/store.ts'
 import { enterable, isOverIn } from './enter-tenant.ts'
-import { recordFactor } from './family-store.ts'
 import { addFamily, type Entitled, type Grant } from './issue-tokens.ts'
 import { openSession, readSignInHistory } from './open-session.ts'
 import { demandsCountingFactor, settledByFactor } from './second-factor.ts'
-import { completePendingSession, useSession } from './store.ts'
 
 /** The `amr` value of each kind of device (RFC 8176; `email` and `rc` are our own). */
 const method = { passkey: 'pop', totp: 'otp', email: 'email', static: 'rc' } as const

@@ -3,7 +3,12 @@ import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { Caller } from '../../request/caller.ts'
-import { deleteSurplusFamilies, type FamilyRow, insertFamily, rotateFamily } from './family-store.ts'
+import {
+  deleteSurplusFamilies,
+  type FamilyRow,
+  insertFamily,
+  rotateFamily,
+} from '../sessions/family-store.ts'
 import type { SecondFactorSettled } from './second-factor.ts'
 
 /** The tokens in each answer that logs a person in. */

@@ -2,6 +2,7 @@ import { asSystem } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, unauthorized } from '../../errors.ts'
 import type { RequestInfo } from '../../http/request-info.ts'
+import { checkPassword } from '../auth/check-password.ts'
 import {
   guardPassword,
   type PasswordAttempt,
@@ -10,12 +11,11 @@ import {
 } from '../rate-limits/guard-password.ts'
 import { signInUses } from '../rate-limits/limits.ts'
 import { padDuration } from '../rate-limits/pad-duration.ts'
-import type { TokenPair } from '../sessions/issue-tokens.ts'
-import type { OtpRequired } from '../sessions/second-factor.ts'
-import { passwordShown } from '../sessions/sign-in.ts'
 import { findCredentials } from '../users/store.ts'
-import { checkPassword } from './check-password.ts'
+import type { TokenPair } from './issue-tokens.ts'
 import { recordLoginFailed } from './record-login-failed.ts'
+import type { OtpRequired } from './second-factor.ts'
+import { passwordShown } from './sign-in.ts'
 import { signInTo } from './sign-in-to.ts'
 
 interface LoginBody {
