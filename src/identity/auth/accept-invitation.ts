@@ -1,7 +1,7 @@
 import { asSystem, inTenant, type Tx } from '../../database/executor/transaction.ts'
 import { willChange } from '../../database/locks.ts'
 import type { Deps } from '../../deps.ts'
-import { ApiError, invalidField, unauthorized } from '../../errors.ts'
+import { invalidField, unauthorized } from '../../errors.ts'
 import type { RequestInfo } from '../../http/request-info.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { Caller } from '../../request/caller.ts'
@@ -14,9 +14,10 @@ import type { Offer } from '../../tenancy/invitations/store.ts'
 import { showMember } from '../../tenancy/members/member-schemas.ts'
 import type { MemberRow } from '../../tenancy/members/store.ts'
 import { recordVerified } from '../email-verification/record-verified.ts'
-import { enterable } from '../sign-in/enter-tenant.ts'
+import { tokensOf } from '../sign-in/issue-tokens.ts'
 import { invalidCredentials } from '../sign-in/login.ts'
-import { type Choice, passwordShown, signIn } from '../sign-in/sign-in.ts'
+import { orThrow } from '../sign-in/outcome.ts'
+import { signIn } from '../sign-in/sign-in.ts'
 import { markProven } from '../users/proven-address-store.ts'
 import { recordRegistered } from '../users/record-registered.ts'
 import { findCredentials, findUser, insertUser } from '../users/store.ts'
@@ -99,12 +100,10 @@ async function joinAsNewPerson(deps: Deps, requestInfo: RequestInfo, offer: Offe
     return joinByInvitation(tx, offer, { person, requestInfo, at })
   })
   if (!member) throw accountExists()
-  const factor = passwordShown({ id: person.id, passwordHash })
-  const joined: Choice = (memberships) => enterable(memberships.find((found) => found.tenant_id === tenantId))
-  const outcome = await signIn(deps, person, joined, factor, requestInfo)
-  if (outcome === null) throw invalidCredentials()
-  if (outcome instanceof ApiError) throw outcome
-  return { ...toJsonAccepted(offer, member), ...outcome }
+  const factor = { kind: 'password', passwordHash, attempt: null } as const
+  const outcome = await signIn(deps, { person, factor, tenantId, requestInfo })
+  if (outcome.kind === 'not_shown') throw invalidCredentials()
+  return { ...toJsonAccepted(offer, member), ...(await tokensOf(deps, orThrow(outcome))) }
 }
 
 /** Verifies the invited address: the holder of the token can read its mail. The inviting tenant gets the event. */

@@ -1,55 +1,24 @@
-import { readAsSystem } from '../../database/executor/read.ts'
-import { asSystem } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { invalidField } from '../../errors.ts'
 import type { Caller } from '../../request/caller.ts'
-import { guardPassword, type WrongPassword, wrongPassword } from '../rate-limits/guard-password.ts'
-import type { Person } from '../sign-in/create-own-tenant.ts'
-import { type Credentials, findCredentials, replacePassword } from '../users/store.ts'
-
-/** A person whose password was right, with the hash it was compared with: that hash must still be theirs at sign-in. */
-type ProvenPerson = Person & { passwordHash: string }
-
-/**
- * Compares a password with the credentials of an address. {@link wrongPassword}, after the same time, for an unknown
- * address, a wrong password and an inactive person. Replaces a hash that has outdated parameters. Counts no failures:
- * see `guardPassword`.
- */
-export async function checkPassword(
-  deps: Deps,
-  found: Credentials | null,
-  password: string,
-): Promise<ProvenPerson | WrongPassword> {
-  const { db, passwords } = deps
-  const right = await passwords.verify(found?.password_hash, password)
-  if (!found || !right || !found.is_active) return wrongPassword
-  const { id, email, first_name: firstName, last_name: lastName, password_hash: from } = found
-  const person = { id, email, firstName, lastName }
-  if (!passwords.isStale(from)) return { ...person, passwordHash: from }
-  const to = await passwords.hash(password)
-  const replaced = await asSystem(db, 'no person is logged in yet', (tx) =>
-    replacePassword(tx, { id, from, to, setAt: null }),
-  )
-  if (replaced) return { ...person, passwordHash: to }
-  // A parallel login already rehashed it, or the password was changed.
-  const now = await readAsSystem(db, 'no person is logged in yet', (read) => findCredentials(read, email))
-  return checkPassword(deps, now, password)
-}
+import { clearPair } from '../rate-limits/store.ts'
+import { countAttempt, inTurn, orTakenBack, passwordAttempt, takeBack } from '../sign-in/login.ts'
 
 /**
  * Compares the caller's own password, which they repeat before a sensitive change; returns its hash. 400 on
  * `current_password` for a wrong password, which counts like a failed login: a stolen session must not allow guessing.
  */
 export async function checkCurrentPassword(deps: Deps, caller: Caller, password: string): Promise<string> {
-  const { email } = caller.auth.user
-  const { requestInfo } = caller
-  const outcome = await guardPassword(deps, { email, requestInfo }, async ({ found }) => {
-    if (found?.id === caller.userId && (await deps.passwords.verify(found.password_hash, password)))
-      return found.password_hash
-    return wrongPassword
+  const { auth, requestInfo, userId } = caller
+  const attempt = passwordAttempt(deps, requestInfo, auth.user.email)
+  return inTurn(deps, attempt, async () => {
+    const found = await countAttempt(deps, attempt)
+    const own = found?.id === userId ? found.password_hash : null
+    const right = own !== null && (await orTakenBack(deps, attempt, deps.passwords.verify(own, password)))
+    if (!right) throw wrongCurrentPassword()
+    await takeBack(deps, attempt, clearPair)
+    return own
   })
-  if (outcome === wrongPassword) throw wrongCurrentPassword()
-  return outcome
 }
 
 /** 400 on `current_password`: it is not the current password. */

@@ -4,6 +4,7 @@ import { bodyId, linkToken, message } from '../../request/body/schemas.ts'
 import { openRoute, publicRoute, type Route, route } from '../../request/route.ts'
 import { memberSchema } from '../../tenancy/members/member-schemas.ts'
 import { chosenPassword, emailAddress, personName, presentedPassword } from '../person.ts'
+import { pairOf, tokensOf } from '../sign-in/issue-tokens.ts'
 import { login } from '../sign-in/login.ts'
 import { refresh } from '../sign-in/refresh.ts'
 import { switchTenant } from '../sign-in/switch-tenant.ts'
@@ -70,7 +71,7 @@ export const authRoutes = (deps: Deps): Route[] => [
     answer: signedIn,
     refusals: [401, 403, 429],
     secret: true,
-    handle: ({ requestInfo, body }) => login(deps, requestInfo, body),
+    handle: async ({ requestInfo, body }) => tokensOf(deps, await login(deps, requestInfo, body)),
   }),
   publicRoute({
     method: 'POST',
@@ -84,7 +85,7 @@ export const authRoutes = (deps: Deps): Route[] => [
     answer: tokenPair,
     refusals: [401, 403, 429],
     secret: true,
-    handle: ({ requestInfo, body }) => refresh(deps, requestInfo, body),
+    handle: async ({ requestInfo, body }) => pairOf(deps, await refresh(deps, requestInfo, body)),
   }),
   route({
     method: 'POST',
@@ -104,8 +105,8 @@ export const authRoutes = (deps: Deps): Route[] => [
     status: 200,
     answer: tokenPair,
     secret: true,
-    handle: ({ caller, body }) =>
-      switchTenant(deps, caller, { tenantId: body.tenant_id, refresh: body.refresh }),
+    handle: async ({ caller, body: { tenant_id: tenantId, refresh } }) =>
+      pairOf(deps, await switchTenant(deps, caller, { tenantId, refresh })),
   }),
   route({
     method: 'POST',

@@ -2,7 +2,6 @@ import { timingSafeEqual } from 'node:crypto'
 import { unusableHash } from '../../crypto/passwords.ts'
 import { asSystem, type Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { ApiError } from '../../errors.ts'
 import type { RequestInfo } from '../../http/request-info.ts'
 import { appendAudit } from '../../messages/audit/append-audit.ts'
 import { markTokenUsed } from '../../messages/links/link-store.ts'
@@ -11,13 +10,11 @@ import { finishPasswordChange } from '../auth/finish-password-change.ts'
 import { logOfReader } from '../auth/mail-account-link.ts'
 import { signInUses } from '../rate-limits/limits.ts'
 import { createFreshTenant } from '../sign-in/create-own-tenant.ts'
-import type { TokenPair } from '../sign-in/issue-tokens.ts'
+import { type FactorDue, type Opened, orThrow } from '../sign-in/outcome.ts'
 import { recordLoginFailed } from '../sign-in/record-login-failed.ts'
-import type { OtpRequired } from '../sign-in/second-factor.ts'
-import type { FirstFactor } from '../sign-in/sign-in.ts'
-import { signInTo } from '../sign-in/sign-in-to.ts'
+import { signIn } from '../sign-in/sign-in.ts'
 import { proveByMailbox, withoutPlace } from '../users/prove-by-mailbox.ts'
-import { findUser, lockActive, lockUser } from '../users/store.ts'
+import { findUser, lockUser } from '../users/store.ts'
 import { assertMagicLinksOn, noncesOf } from './request-magic-link.ts'
 
 interface Confirmed {
@@ -37,7 +34,7 @@ export async function confirmMagicLink(
   deps: Deps,
   requestInfo: RequestInfo,
   { token, nonce }: Confirmed,
-): Promise<TokenPair | OtpRequired> {
+): Promise<Opened | FactorDue> {
   assertMagicLinksOn(deps)
   const at = deps.clock()
   const { link, user } = await asSystem(deps.db, reason, async (tx) => {
@@ -56,21 +53,16 @@ export async function confirmMagicLink(
   const { id, email, first_name: firstName, last_name: lastName } = user
   const person = { id, email, firstName, lastName }
   if (used.isFirst) await createFreshTenant(deps, person, requestInfo, at)
-  const outcome = await signInTo(deps, person, link.targetId ?? undefined, linkShown(person), requestInfo)
-  if (outcome === null) throw deadLink()
-  if (outcome instanceof ApiError) throw outcome
-  return outcome
+  const shown = { person, factor: { kind: 'link' }, tenantId: link.targetId, requestInfo } as const
+  const outcome = await signIn(deps, shown)
+  if (outcome.kind === 'not_shown') throw deadLink()
+  return orThrow(outcome)
 }
 
 function isNonceOf(deps: Deps, token: string, nonce: string): boolean {
   const given = Buffer.from(nonce, 'base64url')
   return noncesOf(deps, token).some((own) => own.length === given.length && timingSafeEqual(own, given))
 }
-
-const linkShown = (person: { id: string; email: string }): FirstFactor => ({
-  amr: ['email'],
-  hold: (tx) => lockActive(tx, person),
-})
 
 interface Use {
   right: boolean

@@ -4,7 +4,7 @@ import { invalidState, notFound } from '../../errors.ts'
 import { appendAudit, doneBy } from '../../messages/audit/append-audit.ts'
 import type { Caller } from '../../request/caller.ts'
 import { applySecondFactor } from '../sign-in/complete-sign-in.ts'
-import { issueTokens } from '../sign-in/issue-tokens.ts'
+import { tokensOf } from '../sign-in/issue-tokens.ts'
 import { admitCode } from './admit-attempt.ts'
 import { assertChannelOn, otpInvalid, readCode } from './channels.ts'
 import { matchingDevices, type TotpMatch } from './check-totp.ts'
@@ -47,10 +47,9 @@ export async function confirmTotp(
     confirm(deps, tx, caller, match, at),
   )
   if (!outcome) throw alreadyConfirmed()
-  const { grant } = outcome
   const device = await inTenant(deps.db, caller, (tx) => findDevice(tx, userId, deviceId))
   if (!device) throw notFound()
-  return { confirmed: true as const, device, ...(grant && (await issueTokens(deps, grant, at))) }
+  return { confirmed: true as const, device, ...(await tokensOf(deps, outcome)) }
 }
 
 /** If there were too many, the code was right all the same: what it counted as an attempt is taken back. */
@@ -79,7 +78,7 @@ async function confirm(deps: Deps, tx: Tx, caller: Caller, match: TotpMatch, at:
     target: { type: 'otp_device', id: match.id },
     changes: { is_confirmed: { before: false, after: true } },
   })
-  return { grant: await applySecondFactor(deps, tx, caller, { type: 'totp', counts: from === null }, at) }
+  return applySecondFactor(deps, tx, caller, { type: 'totp', counts: from === null }, at)
 }
 
 type Devices = Awaited<ReturnType<typeof listTotpDevices>>

@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { rfc3339 } from '../../request/body/schemas.ts'
 import type { Caller } from '../../request/caller.ts'
 import { applySecondFactor } from '../sign-in/complete-sign-in.ts'
-import { issueTokens } from '../sign-in/issue-tokens.ts'
+import { tokensOf } from '../sign-in/issue-tokens.ts'
 import type { ShownFactor } from './accept-code.ts'
 import { forgiveAttempt } from './code-store.ts'
 import { proveFactors } from './young-factors.ts'
@@ -21,19 +21,18 @@ interface Use {
  * gets tokens only if no factor that counts is demanded. Null if the factor is not accepted.
  */
 export async function useFactor(deps: Deps, caller: Caller, at: number, { accept, record }: Use) {
-  const outcome = await asSystem(deps.db, 'a second factor may begin a session', async (tx) => {
+  const used = await asSystem(deps.db, 'a second factor may begin a session', async (tx) => {
     const accepted = await accept(tx)
     if (!accepted) return null
     const shown = await proveFactors(tx, caller, accepted, at)
     await forgiveAttempt(tx, { userId: caller.userId, at })
     await record(tx, shown)
     const counts = shown.countsFrom === null
-    return { shown, grant: await applySecondFactor(deps, tx, caller, { type: shown.type, counts }, at) }
+    return { shown, outcome: await applySecondFactor(deps, tx, caller, { type: shown.type, counts }, at) }
   })
-  if (!outcome) return null
-  const { shown, grant } = outcome
-  const pair = grant && (await issueTokens(deps, grant, at))
+  if (!used) return null
+  const { shown, outcome } = used
   const { type: device_type, deviceId: device_id, countsFrom } = shown
   const counts_from = countsFrom === null ? null : rfc3339(countsFrom)
-  return { verified: true as const, device_type, device_id, counts_from, ...pair }
+  return { verified: true as const, device_type, device_id, counts_from, ...(await tokensOf(deps, outcome)) }
 }

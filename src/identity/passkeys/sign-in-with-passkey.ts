@@ -1,18 +1,13 @@
 import { asSystem } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { ApiError } from '../../errors.ts'
 import type { RequestInfo } from '../../http/request-info.ts'
 import { admitAttempt } from '../otp/admit-attempt.ts'
 import { forgiveAttempt } from '../otp/code-store.ts'
-import { recordShown } from '../otp/factor-store.ts'
 import { passkeyUses, signInUses, type Use } from '../rate-limits/limits.ts'
 import type { Person } from '../sign-in/create-own-tenant.ts'
-import type { TokenPair } from '../sign-in/issue-tokens.ts'
+import { type FactorDue, type Opened, orThrow } from '../sign-in/outcome.ts'
 import { recordLoginFailed } from '../sign-in/record-login-failed.ts'
-import type { OtpRequired } from '../sign-in/second-factor.ts'
-import type { FirstFactor } from '../sign-in/sign-in.ts'
-import { signInTo } from '../sign-in/sign-in-to.ts'
-import { lockActive } from '../users/store.ts'
+import { signIn } from '../sign-in/sign-in.ts'
 import {
   assertPasskeysOn,
   challengeIn,
@@ -22,7 +17,7 @@ import {
 } from './ceremony.ts'
 import type { UsedCredential } from './credential-schemas.ts'
 import { relyingParty } from './relying-party.ts'
-import { type Credential, findCredential, recordPasskeyUse, spendChallenge } from './store.ts'
+import { findCredential, spendChallenge } from './store.ts'
 import { verifyUsedCredential } from './verify-credential.ts'
 
 const scope = { ceremony: 'sign_in', userId: null, signInId: null } as const
@@ -45,8 +40,8 @@ export async function beginPasskeySignIn(deps: Deps) {
 export async function signInWithPasskey(
   deps: Deps,
   requestInfo: RequestInfo,
-  { credential, tenantId }: { credential: UsedCredential; tenantId: string | undefined },
-): Promise<TokenPair | OtpRequired> {
+  { credential, tenantId }: { credential: UsedCredential; tenantId: string | null },
+): Promise<Opened | FactorDue> {
   assertPasskeysOn(deps)
   const uses = passkeyUses(requestInfo.ip)
   await deps.limiters.take(uses)
@@ -54,26 +49,27 @@ export async function signInWithPasskey(
   const challenge = challengeIn(credential.response.clientDataJSON)
   const known = challenge && (await findAnswered(deps, credential, challenge, at))
   if (!known) throw passkeyInvalid()
-  await admitAttempt(deps, { userId: known.user_id, at }, async () => undefined)
+  const { id, user_id: userId, email, first_name: firstName, last_name: lastName, counts_from } = known
+  await admitAttempt(deps, { userId, at }, async () => undefined)
   const answer = { requestInfo, credential, challenge }
   const used = await verifyUsedCredential(deps, answer, known, { discovered: true })
-  const person = {
-    id: known.user_id,
-    email: known.email,
-    firstName: known.first_name,
-    lastName: known.last_name,
-  }
-  if (used) await countSignIn(deps, person, uses, at)
-  const outcome = used && (await signInTo(deps, person, tenantId, passkeyShown(known, used, at), requestInfo))
-  if (!outcome) {
-    await asSystem(deps.db, 'no person is logged in yet', (tx) =>
-      recordLoginFailed(tx, { userId: known.user_id, requestId: requestInfo.requestId, at }),
-    )
-    throw passkeyInvalid()
-  }
+  if (!used) throw await refusal(deps, requestInfo, userId, at)
+  const person = { id: userId, email, firstName, lastName }
+  await countSignIn(deps, person, uses, at)
+  const counts = counts_from === null || counts_from <= at
+  const factor = { kind: 'passkey', id, ...used, counts, attemptedAt: at } as const
+  const outcome = await signIn(deps, { person, factor, tenantId, requestInfo })
+  if (outcome.kind === 'not_shown') throw await refusal(deps, requestInfo, userId, at)
   await deps.limiters.giveBack(uses)
-  if (outcome instanceof ApiError) throw outcome
-  return outcome
+  return orThrow(outcome)
+}
+
+/** Records the failure of a person. */
+async function refusal(deps: Deps, { requestId }: RequestInfo, userId: string, at: number) {
+  await asSystem(deps.db, 'no person is logged in yet', (tx) =>
+    recordLoginFailed(tx, { userId, requestId, at }),
+  )
+  return passkeyInvalid()
 }
 
 /** Counts the sign-in. If there were too many, the answer was right all the same: what it counted as an attempt is taken back. */
@@ -99,24 +95,3 @@ const findAnswered = (deps: Deps, { id }: UsedCredential, challenge: Buffer, at:
       ? findCredential(tx, Buffer.from(id, 'base64url'))
       : null,
   )
-
-/** A passkey whose signature was right. Of parallel uses with one counter, only one is held. */
-function passkeyShown(
-  { id, user_id: userId, email, counts_from: countsFrom }: Credential,
-  { counter, backedUp }: { counter: number; backedUp: boolean },
-  at: number,
-): FirstFactor {
-  const young = countsFrom !== null && countsFrom > at
-  return {
-    amr: ['pop', 'user'],
-    asSecond: young ? 'young' : 'counts',
-    async hold(tx) {
-      if (!(await lockActive(tx, { id: userId, email }))) return false
-      await forgiveAttempt(tx, { userId, at })
-      return recordPasskeyUse(tx, { id, userId, counter, backedUp, at })
-    },
-    bind: async (tx, signInId) => {
-      if (young) await recordShown(tx, { userId, deviceId: id, signInId })
-    },
-  }
-}

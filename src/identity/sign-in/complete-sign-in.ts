@@ -1,16 +1,19 @@
 import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { ApiError, sessionRevoked, tokenNotValid } from '../../errors.ts'
+import { sessionRevoked, tokenNotValid } from '../../errors.ts'
 import type { Caller } from '../../request/caller.ts'
 import { listMembershipsOf, type Membership, recordEntry } from '../../tenancy/members/store.ts'
 import type { DeviceType } from '../otp/channels.ts'
 import { moveShown } from '../otp/factor-store.ts'
 import { recordFactor } from '../sessions/family-store.ts'
-import { completePendingSession, useSession } from '../sessions/store.ts'
-import { enterable, isOverIn } from './enter-tenant.ts'
-import { addFamily, type Entitled, type Grant } from './issue-tokens.ts'
-import { openSession, readSignInHistory } from './open-session.ts'
+import { useSession } from '../sessions/store.ts'
+import { addFamily } from './chains.ts'
+import { isOverIn, membershipIn } from './choose-tenant.ts'
+import type { CheckedSession, Grant } from './issue-tokens.ts'
+import { type Opened, orThrow, type Renewed, renewed } from './outcome.ts'
+import { completePendingSession } from './pending-store.ts'
 import { demandsCountingFactor, settledByFactor } from './second-factor.ts'
+import { openSession, readSignInHistory } from './sign-in.ts'
 
 /** The `amr` value of each kind of device (RFC 8176; `email` and `rc` are our own). */
 const method = { passkey: 'pop', totp: 'otp', email: 'email', static: 'rc' } as const
@@ -23,10 +26,9 @@ interface Shown {
 
 /**
  * Applies a second factor that this transaction accepted: raises the chain of the token to `aal2` if the factor counts. With a
- * temporary token it completes the sign-in, once, and returns the grant of its tokens; null, and the temporary token
- * stays valid, if a factor that counts is demanded and this one does not. Checks person, membership and tenant again,
- * since they can have changed after the password. Refusals are thrown, so that the used code is rolled back. As the
- * system role.
+ * temporary token it completes the sign-in, once; but the temporary token stays valid if a factor that counts is demanded
+ * and this one does not. Checks person, membership and tenant again, since they can have changed after the first factor.
+ * Refusals are thrown, so that the used code is rolled back. As the system role.
  */
 export async function applySecondFactor(
   deps: Deps,
@@ -34,7 +36,7 @@ export async function applySecondFactor(
   caller: Caller,
   shown: Shown,
   now: number,
-): Promise<Grant | null> {
+): Promise<Opened | Renewed> {
   if (caller.token === 'otp_pending') return completeSignIn(deps, tx, caller, shown, now)
   const { userId, sessionId, familyId } = caller
   if (familyId === null)
@@ -42,68 +44,63 @@ export async function applySecondFactor(
   const { type, counts } = shown
   const factor = { familyId, sessionId, userId, kind: method[type], counts, at: now }
   if (!(await recordFactor(tx, factor))) throw sessionRevoked()
-  return null
+  return renewed
 }
 
-interface Entering extends Pick<Entitled, 'email' | 'sessionId' | 'amr' | 'secondFactorAt' | 'settled'> {
-  /** The absolute end of the chain; null for that of its session. */
-  endsAt: number | null
-}
-
-async function completeSignIn(deps: Deps, tx: Tx, caller: Caller, shown: Shown, now: number) {
+async function completeSignIn(
+  deps: Deps,
+  tx: Tx,
+  caller: Caller,
+  shown: Shown,
+  now: number,
+): Promise<Opened | Renewed> {
   const { userId, sessionId: pendingId, tokenTenantId, auth, requestInfo } = caller
   const [memberships, history] = await Promise.all([
     listMembershipsOf(tx, userId),
     readSignInHistory(tx, userId, requestInfo),
   ])
-  const membership = enterable(memberships.find((found) => found.tenant_id === tokenTenantId))
-  if (membership instanceof ApiError) throw membership
+  const { membership } = orThrow(membershipIn(memberships, tokenTenantId))
   const demanded = shown.type === 'email' || (await demandsCountingFactor(deps, tx, userId, membership, now))
-  if (!shown.counts && demanded) return null
+  if (!shown.counts && demanded) return renewed
   const pending = await completePendingSession(tx, { id: pendingId, userId, at: now })
   if (!pending) throw tokenNotValid()
   const factors = new Set([...pending.amr, method[shown.type]])
-  const amr = shown.counts ? [...factors, 'mfa'] : [...factors]
-  const { email } = auth.user
-  const secondFactorAt = shown.counts ? now : null
-  const settled = settledByFactor(shown.type)
-  const { session_id: sessionId, chain_ends_at: endsAt } = pending
-  if (sessionId !== null) {
-    const chain = { email, sessionId, amr, secondFactorAt, endsAt, settled }
-    return enter(deps, tx, caller, membership, chain, now)
-  }
-  const opening = {
+  const checked = {
     userId,
-    email,
-    membership,
-    amr,
+    email: auth.user.email,
+    amr: shown.counts ? [...factors, 'mfa'] : [...factors],
     authTime: pending.auth_time,
-    secondFactorAt,
-    settled,
-    history,
+    secondFactorAt: shown.counts ? now : null,
+    settled: settledByFactor(shown.type),
   }
-  const grant = await openSession(deps, tx, opening, requestInfo, now)
+  const { session_id: sessionId, chain_ends_at: endsAt } = pending
+  const grant =
+    sessionId === null
+      ? await openSession(deps, tx, { ...checked, membership, history }, requestInfo, now)
+      : await enter(deps, tx, { ...checked, sessionId, endsAt, membership }, now)
   await moveShown(tx, { userId, pendingId, familyId: grant.familyId })
-  return grant
+  return { kind: 'opened', grant }
+}
+
+interface Entering extends Omit<CheckedSession, 'tenantId' | 'roles' | 'expiresAt'> {
+  /** The absolute end of the chain; null for that of its session. */
+  endsAt: number | null
+  membership: Membership
 }
 
 /** Lets a session enter a tenant that demanded a second factor, with a chain that showed it. */
 async function enter(
   deps: Deps,
   tx: Tx,
-  { userId, sessionId: pendingId }: Caller,
-  membership: Membership,
-  { sessionId, endsAt, ...chain }: Entering,
+  { membership, endsAt, ...checked }: Entering,
   now: number,
 ): Promise<Grant> {
+  const { sessionId, userId } = checked
   const session = await useSession(tx, { sessionId, userId, at: now })
   if (!session || isOverIn(membership, session.created_at)) throw tokenNotValid()
-  const { auth_time: authTime } = session
-  const expiresAt = Math.min(endsAt ?? session.expires_at, session.expires_at)
+  const { auth_time: authTime, expires_at: sessionEndsAt } = session
+  const expiresAt = Math.min(endsAt ?? sessionEndsAt, sessionEndsAt)
   const { tenant_id: tenantId, roles } = membership
   await recordEntry(tx, { tenantId, userId, at: now })
-  const entitled = { ...chain, sessionId, userId, tenantId, roles, authTime, expiresAt }
-  const grant = await addFamily(deps, tx, entitled, now)
-  await moveShown(tx, { userId, pendingId, familyId: grant.familyId })
-  return grant
+  return addFamily(deps, tx, { ...checked, tenantId, roles, authTime, expiresAt }, now)
 }

@@ -1,24 +1,16 @@
 import { hash } from 'node:crypto'
 import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
+import { unauthorized } from '../../errors.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { Caller } from '../../request/caller.ts'
-import {
-  deleteSurplusFamilies,
-  type FamilyRow,
-  insertFamily,
-  rotateFamily,
-} from '../sessions/family-store.ts'
-import type { SecondFactorSettled } from './second-factor.ts'
+import type { DeviceType } from '../otp/channels.ts'
+import { insertFamily } from '../sessions/family-store.ts'
+import type { Continued, FactorDue, Opened, Renewed } from './outcome.ts'
+import type { Challenge, SecondFactorSettled } from './second-factor.ts'
 
-/** The tokens in each answer that logs a person in. */
-export interface TokenPair {
-  access: string
-  refresh: string
-}
-
-/** A session that is entitled to tokens for a tenant: it has passed every check. */
-export interface Entitled {
+/** A session that may have tokens for a tenant: it has passed every check. */
+export interface CheckedSession {
   sessionId: string
   userId: string
   email: string
@@ -33,27 +25,34 @@ export interface Entitled {
   settled: SecondFactorSettled
 }
 
-type IssueDeps = Pick<Deps, 'config' | 'sealer' | 'signer'>
+export type IssueDeps = Pick<Deps, 'config' | 'sealer' | 'signer'>
 
 /** A refresh token of a chain (a "family"): stored in the database, not signed yet. */
 export interface Grant {
-  entitled: Entitled
+  session: CheckedSession
   familyId: string
   generation: number
   jti: string
   issuedAt: number
   refreshExpiresAt: number
+  /** When the session was checked: the access token is issued then. All times are in ms since 1970. */
+  at: number
 }
 
 /**
- * Begins the first chain of refresh tokens of a session that the transaction inserted. Sign the grant after the
- * transaction has committed.
+ * Begins a chain of refresh tokens of a session that the transaction inserted. Sign the grant after the transaction has
+ * committed. chains.ts has what happens to a chain later.
  */
-export async function beginFamily(deps: IssueDeps, tx: Tx, entitled: Entitled, now: number): Promise<Grant> {
+export async function beginFamily(
+  deps: IssueDeps,
+  tx: Tx,
+  session: CheckedSession,
+  now: number,
+): Promise<Grant> {
   const familyId = timeOrderedId(now)
   const jti = jtiOf(deps, familyId, 0)
-  const refreshExpiresAt = refreshExpiry(deps, entitled, now)
-  const { sessionId, userId, tenantId, amr, secondFactorAt, expiresAt } = entitled
+  const refreshExpiresAt = refreshExpiry(deps, session, now)
+  const { sessionId, userId, tenantId, amr, secondFactorAt, expiresAt } = session
   await insertFamily(tx, {
     id: familyId,
     sessionId,
@@ -66,125 +65,101 @@ export async function beginFamily(deps: IssueDeps, tx: Tx, entitled: Entitled, n
     expiresAt: refreshExpiresAt,
     endsAt: expiresAt,
   })
-  return { entitled, familyId, generation: 0, jti, issuedAt: now, refreshExpiresAt }
+  return { session, familyId, generation: 0, jti, issuedAt: now, refreshExpiresAt, at: now }
 }
 
-// Each tenant switch begins a family. The limit keeps ending a session cheap.
-const maxFamilies = 20
-
-/**
- * Begins another chain of a session, in a tenant; deletes chains beyond {@link maxFamilies}. The transaction must hold the
- * session's row (see `lockSession`).
- */
-export async function addFamily(deps: IssueDeps, tx: Tx, entitled: Entitled, now: number): Promise<Grant> {
-  const grant = await beginFamily(deps, tx, entitled, now)
-  const { familyId: newId } = grant
-  await deleteSurplusFamilies(tx, { sessionId: entitled.sessionId, newId, kept: maxFamilies })
-  return grant
+/** The tokens in each answer that logs a person in. */
+export interface TokenPair {
+  access: string
+  refresh: string
 }
 
-/**
- * New tokens from a chain that the session already has, so that no second chain begins; null unless it is a live chain
- * of this session and tenant, read behind the lock of the session. A chain that advanced within the grace time returns its live token, so that
- * parallel calls all get the same one.
- */
-export async function renewFamily(
+/** The answer in place of tokens. */
+export interface OtpRequired {
+  otp_required: true
+  temporary_token: string
+  expires_in: number
+  methods: DeviceType[]
+}
+
+/** What a sign-in opened, for a client that holds tokens; nothing where it keeps those that it has. */
+export async function tokensOf(
   deps: IssueDeps,
-  tx: Tx,
-  family: FamilyRow,
-  entitled: Entitled,
-  now: number,
-): Promise<Grant | null> {
-  if (family.ended || family.expires_at <= now) return null
-  if (family.session_id !== entitled.sessionId || family.tenant_id !== entitled.tenantId) return null
-  const { REFRESH_TOKEN_ROTATION: rotates, REFRESH_TOKEN_REUSE_GRACE_SECONDS: grace } = deps.config
-  const live = !rotates || now - family.rotated_at <= grace * 1000 ? liveGrant(deps, family, entitled) : null
-  return live ?? advanceFamily(deps, tx, family, entitled, now)
+  outcome: Opened | FactorDue | Renewed,
+): Promise<TokenPair | OtpRequired | undefined> {
+  switch (outcome.kind) {
+    case 'opened':
+      return issueTokens(deps, outcome.grant)
+    case 'factor_due':
+      return signChallenge(deps, outcome.challenge)
+    case 'renewed':
+      return undefined
+  }
 }
 
-/**
- * Advances a chain by one token. The transaction must have read the chain behind the lock of its session (see
- * `lockSession`), which all that change a chain take first: so the update, which goes out with the commit, finds it.
- */
-export async function advanceFamily(
-  deps: IssueDeps,
-  tx: Tx,
-  { id: familyId, generation, jti_hash: jtiHash }: FamilyRow,
-  entitled: Entitled,
-  now: number,
-): Promise<Grant> {
-  const jti = jtiOf(deps, familyId, generation + 1)
-  const refreshExpiresAt = refreshExpiry(deps, entitled, now)
-  await rotateFamily(tx, {
-    id: familyId,
-    generation,
-    jtiHash,
-    nextJtiHash: hashOf(jti),
-    at: now,
-    expiresAt: refreshExpiresAt,
-    rememberSince: now - deps.config.REFRESH_TOKEN_REUSE_GRACE_SECONDS * 1000,
-  })
-  return { entitled, familyId, generation: generation + 1, jti, issuedAt: now, refreshExpiresAt }
+/** The same for a session that goes on. Throws 401 `otp_required`, with a temporary token, if a second factor is due. */
+export async function pairOf(deps: IssueDeps, outcome: Continued | FactorDue): Promise<TokenPair> {
+  if (outcome.kind === 'factor_due') throw otpRequired(await signChallenge(deps, outcome.challenge))
+  return issueTokens(deps, outcome.grant)
 }
 
-/** Whether the presented token is the live token of its chain. */
-export const isLive = (family: FamilyRow, presented: { generation: number; jti: string }): boolean =>
-  family.generation === presented.generation && hashOf(presented.jti).equals(family.jti_hash)
-
-/** Whether the presented token is the live token of its chain, or was until the grace time began. `now` in ms. */
-export const isShown = (
-  { config }: IssueDeps,
-  family: FamilyRow,
-  presented: { generation: number; jti: string },
-  now: number,
-): boolean =>
-  isLive(family, presented) ||
-  (presented.generation === family.generation - 1 &&
-    now - family.rotated_at <= config.REFRESH_TOKEN_REUSE_GRACE_SECONDS * 1000)
-
-/** The live token of a chain again, for a client that lost the answer; null if no key of SECRET_KEYS derives it. */
-export function liveGrant({ sealer }: IssueDeps, family: FamilyRow, entitled: Entitled): Grant | null {
-  const candidates = sealer
-    .macs('refresh-jti', `${family.id}.${family.generation}`)
-    .map((mac) => mac.toString('base64url'))
-  const jti = candidates.find((candidate) => hashOf(candidate).equals(family.jti_hash))
-  if (!jti) return null
-  const { id, generation, rotated_at, expires_at } = family
-  return { entitled, familyId: id, generation, jti, issuedAt: rotated_at, refreshExpiresAt: expires_at }
-}
-
-/** The only function that signs full tokens. Callers can only reach it with an {@link Entitled} session. */
-export async function issueTokens(
+/** The only function that signs full tokens. Callers can only reach it with a {@link CheckedSession}. */
+async function issueTokens(
   { config, signer }: IssueDeps,
-  grant: Grant,
-  now: number,
+  { session, familyId, generation, jti, issuedAt, refreshExpiresAt, at }: Grant,
 ): Promise<TokenPair> {
-  const { entitled, familyId, generation, jti } = grant
-  const common = { sub: entitled.userId, sid: entitled.sessionId, tenant_id: entitled.tenantId }
+  const common = { sub: session.userId, sid: session.sessionId, tenant_id: session.tenantId }
   const [access, refresh] = await Promise.all([
     signer.sign('access', {
       ...common,
-      user_id: entitled.userId,
-      email: entitled.email,
-      roles: entitled.roles,
+      user_id: session.userId,
+      email: session.email,
+      roles: session.roles,
       fid: familyId,
-      jti: timeOrderedId(now),
-      iat: seconds(now),
-      exp: Math.min(seconds(now) + config.ACCESS_TOKEN_VALIDITY_SECONDS, seconds(entitled.expiresAt)),
-      auth_time: seconds(entitled.authTime),
-      acr: acrOf(entitled),
-      amr: entitled.amr,
+      jti: timeOrderedId(at),
+      iat: seconds(at),
+      exp: Math.min(seconds(at) + config.ACCESS_TOKEN_VALIDITY_SECONDS, seconds(session.expiresAt)),
+      auth_time: seconds(session.authTime),
+      acr: acrOf(session),
+      amr: session.amr,
     }),
     signer.sign('refresh', {
       ...common,
       fid: familyId,
       gen: generation,
       jti,
-      iat: seconds(grant.issuedAt),
-      exp: seconds(grant.refreshExpiresAt),
+      iat: seconds(issuedAt),
+      exp: seconds(refreshExpiresAt),
     }),
   ])
   return { access, refresh }
+}
+
+/** Signs the temporary token of a sign-in that waits. Call it after the transaction has committed. */
+async function signChallenge(
+  { config, signer }: IssueDeps,
+  { pendingId, entry, methods, at }: Challenge,
+): Promise<OtpRequired> {
+  const validity = config.OTP_TEMPORARY_TOKEN_VALIDITY_SECONDS
+  const token = await signer.sign('otp_pending', {
+    sub: entry.userId,
+    sid: pendingId,
+    tenant_id: entry.tenantId,
+    jti: timeOrderedId(at),
+    iat: seconds(at),
+    exp: seconds(at) + validity,
+  })
+  return { otp_required: true, temporary_token: token, expires_in: validity, methods }
+}
+
+/** 401 for a request that asked for the tokens of a tenant, with what shows the factor that is due. */
+function otpRequired(asked: object) {
+  const error = unauthorized(
+    'otp_required',
+    'This tenant requires a second factor: POST /api/v1/auth/otp/verify/.',
+  )
+  Object.assign(error.members, asked)
+  return error
 }
 
 /** The token of a caller who acts as a member, and its life in seconds. It has no refresh token. */
@@ -229,11 +204,14 @@ export const acrOf = ({ secondFactorAt }: { secondFactorAt: number | null }) =>
 
 const seconds = (ms: number) => Math.floor(ms / 1000)
 
-const hashOf = (jti: string) => hash('sha256', jti, 'buffer')
+export const hashOf = (jti: string) => hash('sha256', jti, 'buffer')
 
 /** Derived, not random: a retry within the grace time gets the same successor although only hashes are stored. */
-const jtiOf = ({ sealer }: IssueDeps, familyId: string, generation: number) =>
+export const jtiOf = ({ sealer }: Pick<Deps, 'sealer'>, familyId: string, generation: number) =>
   sealer.mac('refresh-jti', `${familyId}.${generation}`).toString('base64url')
 
-const refreshExpiry = ({ config }: IssueDeps, entitled: Entitled, now: number) =>
-  Math.min(now + config.REFRESH_TOKEN_VALIDITY_SECONDS * 1000, entitled.expiresAt)
+export const refreshExpiry = (
+  { config }: Pick<Deps, 'config'>,
+  { expiresAt }: Pick<CheckedSession, 'expiresAt'>,
+  now: number,
+) => Math.min(now + config.REFRESH_TOKEN_VALIDITY_SECONDS * 1000, expiresAt)

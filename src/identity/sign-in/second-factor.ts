@@ -1,6 +1,5 @@
 import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { type ApiError, unauthorized } from '../../errors.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { Membership } from '../../tenancy/members/store.ts'
 import {
@@ -12,7 +11,8 @@ import {
   usableMethods,
 } from '../otp/channels.ts'
 import { type Factors, findFactors } from '../otp/factor-store.ts'
-import { endOldestPendingSessions, insertPendingSession } from '../sessions/store.ts'
+import { type Refused, refused } from './outcome.ts'
+import { endOldestPendingSessions, insertPendingSession } from './pending-store.ts'
 
 declare const answered: unique symbol
 
@@ -26,86 +26,72 @@ const settled = {} as SecondFactorSettled
 // Ending a person's sessions ends every waiting sign-in too, so their number is limited.
 const maxPending = 100
 
-/** The proof for a session that has shown a second factor, or a passkey that is two factors by itself. */
+/** The proof for a session that has just shown a second factor. */
 export const settledByFactor = (_shown: DeviceType): SecondFactorSettled => settled
 
 /** A person who is about to get tokens for a tenant. */
-interface Entry {
+export interface Entry {
   userId: string
   tenantId: string
   /** The tenant setting `require_mfa`. */
   tenantRequires: boolean
-  /** The session and chain that enter; null at a login, to which the demands of the person and the service also apply. */
-  session: { id: string; secondFactorAt: number | null; endsAt: number } | null
-  /** The factors shown so far (RFC 8176). */
+  /**
+   * The session that enters, and the end of the chain that it would get (ms since 1970); null at a sign-in, to which the
+   * demands of the person and the service also apply.
+   */
+  session: { id: string; endsAt: number } | null
+  /** The factors shown so far (RFC 8176), */
   amr: readonly string[]
-  /** A young factor was shown, which is enough unless a factor that counts is demanded. */
-  showedYoung?: boolean
+  /** and whether there is a second one among them: docs/explanation/second-factors.md. */
+  secondFactor: 'none' | 'not_counting' | 'counting'
   /** ms since 1970 */
   authTime: number
 }
 
-/** A second factor is due. No sign-in waits for it yet: {@link openChallenge} stores one. */
-export interface FactorDue {
-  entry: Entry
-  methods: DeviceType[]
-}
+/** Whether a second factor is due, and by which methods the person can show one. */
+export type SecondFactor =
+  | { kind: 'settled'; proof: SecondFactorSettled }
+  | { kind: 'factor_due'; entry: Entry; methods: DeviceType[] }
+  | Refused
 
 /** A sign-in that waits for a second factor: stored in the database, its temporary token not signed yet. */
-export interface Challenge extends FactorDue {
+export interface Challenge {
   pendingId: string
-}
-
-/** The answer in place of tokens. */
-export interface OtpRequired {
-  otp_required: true
-  temporary_token: string
-  expires_in: number
+  entry: Entry
   methods: DeviceType[]
+  /** When it was opened, in ms since 1970. */
+  at: number
 }
 
 /**
- * Checks whether a second factor is due. Returns the proof that none is, or the stored challenge, or 403
- * `channel_disabled` if one is due and the person can neither show nor set up one: switching a channel off must not
- * weaken an account. As the system role.
+ * Checks whether a second factor is due. Refuses with 403 `channel_disabled` if one is due and the person can neither
+ * show nor set up one: switching a channel off must not weaken an account.
  */
-export async function checkSecondFactor(
-  deps: Pick<Deps, 'config'>,
-  tx: Tx,
-  entry: Entry,
-  factors: Factors,
-  now: number,
-): Promise<SecondFactorSettled | Challenge | ApiError> {
-  const found = dueFactor(deps, entry, factors)
-  return isFactorDue(found) ? openChallenge(deps, tx, found, now) : found
-}
-
-/** The same without storing a challenge. */
-export function dueFactor(
+export function checkSecondFactor(
   { config }: Pick<Deps, 'config'>,
   entry: Entry,
   factors: Factors,
-): SecondFactorSettled | FactorDue | ApiError {
-  const shown = entry.session !== null && entry.session.secondFactorAt !== null
-  if (!config.OTP_ENABLED || shown) return settled
+): SecondFactor {
+  const { session, tenantRequires, secondFactor } = entry
+  if (!config.OTP_ENABLED || secondFactor === 'counting') return { kind: 'settled', proof: settled }
   const enrolled = (factors.totp || factors.passkey) && config.OTP_REQUIRED_WHEN_ENROLLED
-  const demandedAtLogin = entry.session === null && (config.OTP_REQUIRED_FOR_LOGIN || enrolled)
-  const counting = entry.tenantRequires || demandsAtLogin(config, factors)
-  const demanded = entry.showedYoung ? counting : entry.tenantRequires || demandedAtLogin
-  if (!demanded) return settled
+  const demandedAtLogin = session === null && (config.OTP_REQUIRED_FOR_LOGIN || enrolled)
+  const counting = tenantRequires || demandsAtLogin(config, factors)
+  const demanded = secondFactor === 'not_counting' ? counting : tenantRequires || demandedAtLogin
+  if (!demanded) return { kind: 'settled', proof: settled }
   const byMail = beganByMail(entry.amr)
   const shownable = byMail ? { ...factors, mailed_codes_count: false } : factors
   const methods = usableMethods(config, shownable, counting)
   if (methods.length === 0 && !canEnrolFirst(config, factors))
-    return byMail ? mailboxShownAlready() : channelDisabled()
-  return { entry, methods }
+    return refused(byMail ? mailboxShownAlready() : channelDisabled())
+  return { kind: 'factor_due', entry, methods }
 }
 
 /** Stores a sign-in that waits for the factor. As the system role. */
 export async function openChallenge(
   { config }: Pick<Deps, 'config'>,
   tx: Tx,
-  { entry, methods }: FactorDue,
+  { entry, methods }: Pick<Challenge, 'entry' | 'methods'>,
   now: number,
 ): Promise<Challenge> {
   const pendingId = timeOrderedId(now)
@@ -124,10 +110,10 @@ export async function openChallenge(
     chainEndsAt: session?.endsAt ?? null,
   })
   await endOldestPendingSessions(tx, { userId, sessionId, kept: maxPending, at: now })
-  return { pendingId, entry, methods }
+  return { pendingId, entry, methods, at: now }
 }
 
-/** Whether a login demands a factor that counts: a young factor does not replace a passkey or an app that counts. */
+/** Whether a login demands a factor that counts: one that does not count yet is no match for a passkey or an app that does. */
 const demandsAtLogin = (config: Deps['config'], factors: Factors) =>
   config.OTP_REQUIRED_WHEN_ENROLLED && (factors.totp_counts || factors.passkey_counts)
 
@@ -141,37 +127,4 @@ export async function demandsCountingFactor(
 ): Promise<boolean> {
   const factors = await findFactors(tx, userId, now)
   return membership.requires_mfa || factors === null || demandsAtLogin(config, factors)
-}
-
-export const isFactorDue = (outcome: object): outcome is FactorDue => 'methods' in outcome
-
-export const isChallenge = (outcome: object): outcome is Challenge => 'pendingId' in outcome
-
-/** Signs the temporary token of a challenge. Call it after the transaction has committed. */
-export async function signChallenge(
-  { config, signer }: Pick<Deps, 'config' | 'signer'>,
-  { pendingId, entry, methods }: Challenge,
-  now: number,
-): Promise<OtpRequired> {
-  const iat = Math.floor(now / 1000)
-  const validity = config.OTP_TEMPORARY_TOKEN_VALIDITY_SECONDS
-  const token = await signer.sign('otp_pending', {
-    sub: entry.userId,
-    sid: pendingId,
-    tenant_id: entry.tenantId,
-    jti: timeOrderedId(now),
-    iat,
-    exp: iat + validity,
-  })
-  return { otp_required: true, temporary_token: token, expires_in: validity, methods }
-}
-
-/** The challenge as a 401 `otp_required`, for a request that asked for another tenant's tokens. */
-export function otpRequired(asked: OtpRequired) {
-  const error = unauthorized(
-    'otp_required',
-    'This tenant requires a second factor: POST /api/v1/auth/otp/verify/.',
-  )
-  Object.assign(error.members, asked)
-  return error
 }

@@ -3,8 +3,8 @@ import { readAsSystem } from '../../database/executor/read.ts'
 import { asSystem } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, unauthorized } from '../../errors.ts'
-import { renewEntry } from '../../identity/sign-in/renew-entry.ts'
-import { isChallenge, isFactorDue } from '../../identity/sign-in/second-factor.ts'
+import { orThrow } from '../../identity/sign-in/outcome.ts'
+import { renewSession } from '../../identity/sign-in/renew-session.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { Claims } from '../../request/caller.ts'
 import { type Credentials, claimsOf, spenderOf } from '../../request/verify-token.ts'
@@ -83,14 +83,19 @@ const waitsHere = (held: HeldRow) =>
 async function checkAgain(
   deps: Deps,
   http: Context,
-  { id, ...entry }: { id: string; familyId: string; sessionId: string },
+  { id, ...chain }: { id: string; familyId: string; sessionId: string },
   waits: boolean,
 ): Promise<void> {
-  const outcome = await renewEntry(deps, http.state.requestInfo, entry, { opens: !waits })
-  if (outcome instanceof ApiError) throw outcome
-  if (isChallenge(outcome)) await asSystem(deps.db, reason, (tx) => recordPending(tx, id, outcome))
-  if (isFactorDue(outcome)) throw secondFactorDue(outcome.methods)
-  await asSystem(deps.db, reason, (tx) => recordChecked(tx, id, nextCheck(deps)))
+  const outcome = orThrow(await renewSession(deps, http.state.requestInfo, chain, { waits }))
+  switch (outcome.kind) {
+    case 'waits':
+      throw secondFactorDue(outcome.methods)
+    case 'factor_due':
+      await asSystem(deps.db, reason, (tx) => recordPending(tx, id, outcome.challenge))
+      throw secondFactorDue(outcome.challenge.methods)
+    case 'continued':
+      await asSystem(deps.db, reason, (tx) => recordChecked(tx, id, nextCheck(deps)))
+  }
 }
 
 const nextCheck = ({ clock, config }: Deps) => clock() + config.ACCESS_TOKEN_VALIDITY_SECONDS * 1000

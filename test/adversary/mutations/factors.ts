@@ -7,23 +7,21 @@ export const factorsMutations: readonly Mutation[] = [
     what: 'a replayed refresh token ends nothing',
     attacks: ['expiry'],
     file: 'src/identity/sign-in/refresh.ts',
-    find: `if (!(await endSession(tx, { id: sessionId, userId, reason: 'replay', at: now }))) return sessionRevoked()
-`,
-    replace: `return sessionRevoked()
-`,
+    find: "if (await endSession(tx, { id: sessionId, userId, reason: 'replay', at: now })) {",
+    replace: 'if (now < 0) {',
   },
   {
     what: 'a used refresh token works again',
     attacks: ['expiry'],
     file: 'src/identity/sign-in/refresh.ts',
-    find: `if (!isLive(family, presented)) return judgeReplay(deps, tx, { presented, entitled, requestInfo, now })
+    find: `if (!live) return judgeReplay(deps, tx, { presented, session, requestInfo, now })
 `,
     replace: '',
   },
   {
     what: 'refreshing an ended session',
     attacks: ['expiry'],
-    file: 'src/identity/sign-in/refresh.ts',
+    file: 'src/identity/sign-in/continue-session.ts',
     find: `    session.over ||
 `,
     replace: '',
@@ -38,38 +36,38 @@ export const factorsMutations: readonly Mutation[] = [
   {
     what: 'refreshing a chain past its end',
     attacks: ['expiry'],
-    file: 'src/identity/sign-in/refresh.ts',
-    find: `  if (family.expires_at <= now) return tokenNotValid()
+    file: 'src/identity/sign-in/continue-session.ts',
+    find: `  if (family.expires_at <= now) return refused(tokenNotValid())
 `,
     replace: '',
   },
   {
     what: 'refreshing asks for no factor',
     attacks: ['factors'],
-    file: 'src/identity/sign-in/refresh.ts',
-    find: 'if (settled instanceof ApiError || isFactorDue(settled)) return settled',
-    replace: 'if (settled instanceof ApiError) return settled',
+    file: 'src/identity/sign-in/continue-session.ts',
+    find: "if (second.kind !== 'settled') return second",
+    replace: "if (second.kind === 'refused') return second",
   },
   {
     what: 'a strict tenant asks for no factor',
     attacks: ['factors'],
     file: 'src/identity/sign-in/second-factor.ts',
-    find: 'entry.tenantRequires || demandedAtLogin',
-    replace: 'demandedAtLogin',
+    find: ': tenantRequires || demandedAtLogin',
+    replace: ': demandedAtLogin',
   },
   {
     what: 'an enrolled account asks for no factor',
     attacks: ['factors'],
     file: 'src/identity/sign-in/second-factor.ts',
-    find: 'const demandedAtLogin = entry.session === null && (',
+    find: 'const demandedAtLogin = session === null && (',
     replace: 'const demandedAtLogin = false && (',
   },
   {
     what: 'a young factor is enough',
     attacks: ['factors'],
     file: 'src/identity/sign-in/second-factor.ts',
-    find: 'entry.showedYoung ? counting :',
-    replace: 'entry.showedYoung ? false :',
+    find: "secondFactor === 'not_counting' ? counting :",
+    replace: "secondFactor === 'not_counting' ? false :",
   },
   {
     what: 'no factor is young',

@@ -70,16 +70,16 @@ export const requestsMutations: readonly Mutation[] = [
   {
     what: 'passwords are trimmed',
     attacks: ['expiry'],
-    file: 'src/identity/auth/check-password.ts',
+    file: 'src/identity/sign-in/login.ts',
     find: 'const right = await passwords.verify(found?.password_hash, password)',
     replace: 'const right = await passwords.verify(found?.password_hash, password.trim())',
   },
   {
     what: 'an unknown address answers at once',
     attacks: ['timing'],
-    file: 'src/identity/auth/check-password.ts',
+    file: 'src/identity/sign-in/login.ts',
     find: '  const right = await',
-    replace: `  if (!found) return wrongPassword
+    replace: `  if (!found) return null
   const right = await`,
   },
   {

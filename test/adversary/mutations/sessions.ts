@@ -188,7 +188,7 @@ export const sessionsMutations: readonly Mutation[] = [
   return locked !== null`,
     also: [
       {
-        file: 'src/identity/sign-in/issue-tokens.ts',
+        file: 'src/identity/sign-in/chains.ts',
         find: 'const jti = jtiOf(deps, familyId, generation + 1)',
         replace: 'const jti = timeOrderedId(now)',
       },
@@ -198,16 +198,16 @@ export const sessionsMutations: readonly Mutation[] = [
     what: 'switching asks for no membership',
     attacks: ['cross-tenant'],
     file: 'src/identity/sign-in/switch-tenant.ts',
-    find: `if (membership instanceof ApiError) return membership
+    find: `if (chosen.kind === 'refused') return chosen
 `,
-    replace: `if (membership instanceof ApiError) return addFamily(deps, tx, { sessionId, userId, email: session.email, tenantId, roles: [], amr: session.amr, authTime: session.auth_time, secondFactorAt: null, expiresAt: session.expires_at, settled: {} as never }, now)
+    replace: `if (chosen.kind === 'refused') return { kind: 'continued', grant: await addFamily(deps, tx, { sessionId, userId, email: session.email, tenantId, roles: [], amr: session.amr, authTime: session.auth_time, secondFactorAt: null, expiresAt: session.expires_at, settled: {} as never }, now) }
 `,
   },
   {
     what: 'a switch without the refresh token lasts as long as the session',
     attacks: ['factors'],
     file: 'src/identity/sign-in/switch-tenant.ts',
-    find: 'showsChain ? endsAt : Math.min(endsAt, now + switchedMs(deps))',
+    find: 'Math.min(own.endsAt, now + switchedMs(deps))',
     replace: 'session.expires_at',
   },
   {
@@ -220,7 +220,7 @@ export const sessionsMutations: readonly Mutation[] = [
     also: [
       {
         file: 'src/identity/sign-in/switch-tenant.ts',
-        find: 'if (presented && !(family && isShown(deps, family, presented, now))) return notOwnToken()\n',
+        find: 'if (presented && !(family && isShown(deps, family, presented, now))) return refused(notOwnToken())\n',
         replace: '',
       },
     ],
