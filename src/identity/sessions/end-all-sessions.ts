@@ -4,7 +4,8 @@ import type { RequestInfo } from '../../http/request-info.ts'
 import { appendAudit } from '../../messages/audit/append-audit.ts'
 import { voidSomeLinks } from '../../messages/links/link-store.ts'
 import { voidSomeCodes } from '../otp/code-store.ts'
-import { endSomePendingSessions, endSomeSessions, revokeLoggedOut } from './end-all-store.ts'
+import { endSomePendingSessions } from '../sign-in/pending-store.ts'
+import { endSomeSessions, revokeLoggedOut } from './end-all-store.ts'
 
 const batch = 1_000
 

@@ -21,11 +21,3 @@ export function revokeLoggedOut(tx: Tx, after: string, limit: number): Promise<s
                      where id in (select id from page where end_reason = 'logout'))
     select id from page order by id desc limit 1`)
 }
-
-/** Ends up to `limit` waiting sign-ins of the whole installation; returns how many. As the system role. */
-export async function endSomePendingSessions(tx: Tx, at: number, limit: number): Promise<number> {
-  const { rowCount } = await tx.query(sql.unsafe`
-    update pending_sessions set ended_at = ${instant(at)}
-    where ended_at is null and id = any(array(select id from pending_sessions where ended_at is null limit ${limit}))`)
-  return rowCount
-}

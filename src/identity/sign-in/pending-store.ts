@@ -84,3 +84,11 @@ export async function endPendingSessions(
     update pending_sessions set ended_at = ${now}
     where user_id = ${userId} and ended_at is null and expires_at > ${now}`)
 }
+
+/** Ends up to `limit` waiting sign-ins of the whole installation; returns how many. As the system role. */
+export async function endSomePendingSessions(tx: Tx, at: number, limit: number): Promise<number> {
+  const { rowCount } = await tx.query(sql.unsafe`
+    update pending_sessions set ended_at = ${instant(at)}
+    where ended_at is null and id = any(array(select id from pending_sessions where ended_at is null limit ${limit}))`)
+  return rowCount
+}
