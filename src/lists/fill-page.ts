@@ -1,4 +1,4 @@
-import type { RowToDecide, RowView } from '../request/answer/row-view.ts'
+import type { RowToDecide, RowView } from '../request/caller.ts'
 import type { Keyset } from './keyset.ts'
 
 // The most rows that are decided for one page. A page that is not full by then continues after the last of them.

@@ -1,35 +1,16 @@
 import type { ZodObject, ZodType, z } from 'zod'
 import type { Tx } from '../database/executor/transaction.ts'
-import type { ApiError } from '../errors.ts'
 import type { ActionName } from '../policy-engine/catalogue/actions.ts'
 import type { Caller } from './caller.ts'
+import type { ItemDecisions } from './item-decisions.ts'
 import {
   type Answered,
-  type AnyInput,
   type Common,
   defaults,
-  type ResourceOf,
   type Route,
   type RouteInput,
   type TenantScope,
 } from './route.ts'
-
-/** What the path gives a change of many objects. */
-export interface ItemDecisions {
-  /**
-   * Decides the route's action on one object, as a request about it alone would. `refusal` is null where it is permitted.
-   * The decision is logged with the change. It yields to the event loop when due.
-   */
-  decide(resource: ResourceOf): Promise<ItemPermit>
-  /** Yields to the event loop when due. Await it between parts of long work. */
-  pace(): Promise<void>
-}
-
-/** `decisionId` belongs into the audit row of the item. */
-export interface ItemPermit {
-  decisionId: string
-  refusal: ApiError | null
-}
 
 /** Changes many objects in one transaction. The route is decided first, then each object by itself. */
 export interface BulkSpec<B extends ZodType, Q extends ZodObject, R extends ZodType, P>
@@ -47,14 +28,6 @@ export interface BulkSpec<B extends ZodType, Q extends ZodObject, R extends ZodT
     items: NoInfer<P>,
     decisions: ItemDecisions,
   ): Promise<Answered<R>>
-}
-
-/** The functions of such a route without the types of its body, query and items. */
-export interface ChangingMany {
-  kind: 'bulk'
-  maxBody: number
-  items(input: AnyInput, pace: () => Promise<void>): Promise<unknown>
-  changeAll(tx: Tx, input: AnyInput, items: unknown, decisions: ItemDecisions): Promise<unknown>
 }
 
 /** A route that changes many objects, each decided by itself. */

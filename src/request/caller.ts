@@ -1,9 +1,14 @@
 import type { Read } from '../database/executor/read.ts'
+import type { ApiError } from '../errors.ts'
 import type { RequestInfo } from '../http/request-info.ts'
 import type { ActionName, TokenKind } from '../policy-engine/catalogue/actions.ts'
-import type { Actor, Membership, SubjectType, TenantFacts } from '../policy-engine/evaluate/query.ts'
-import type { RowView } from './answer/row-view.ts'
-import type { ResourceOf } from './route.ts'
+import type {
+  Actor,
+  Membership,
+  Resource,
+  SubjectType,
+  TenantFacts,
+} from '../policy-engine/evaluate/query.ts'
 
 /** The session, user, tenant and membership of a token or key, read on each request, in one round trip. */
 export interface AuthContext {
@@ -78,12 +83,30 @@ export type Claims = Pick<
   | 'byCookie'
 >
 
-/** Recognises API keys. */
-export interface ApiKeys {
-  /** Whether a text is meant as a key. */
-  isKeyLike(text: string): boolean
-  /** Whose key a text is; null for a text that is no key. Whether it still works, {@link LoadAuthContext} says. */
-  claimsOf(text: string): Promise<Claims | null>
+/** A resource as the functions of a route give it. The request supplies the missing members. */
+export type ResourceOf = Partial<Resource> & { type: string }
+
+/** What the caller can see of the rows of a list. */
+export interface RowView {
+  /** True when a policy can withhold rows. The answer then has no count. */
+  readonly selective: boolean
+  /** Paths of the fields that are masked for the caller, in all rows or in some. */
+  readonly masked: readonly string[]
+  /** Each row as the caller can see it; null for a withheld row. */
+  visible(rows: readonly RowToDecide[]): Promise<(Visible | null)[]>
+  /** 403 for a query parameter that would reveal what a masked field holds. */
+  refuse(parameter: string): ApiError
+}
+
+/** A row as the answer shows it, and as its detail is decided; null for a row that is withheld from the caller. */
+export interface RowToDecide {
+  row: unknown
+  /** Default: what the row says. */
+  resource?: ResourceOf | null
+}
+
+export interface Visible {
+  shown: unknown
 }
 
 /**
@@ -127,3 +150,12 @@ export interface Caller {
   /** What the caller may see of the rows of the request's list, by the decision made so far. */
   viewOfRows(): RowView
 }
+
+/** The caller as the token names it, before the session is read. */
+export type Bearer = Pick<Caller, 'userId' | 'tenantId' | 'sessionId' | 'token' | 'subjectType'>
+
+/** Whose calls a request uses: those of the person who sends it. */
+export const spenderOf = ({ userId, impersonatorId, tenantId }: Claims) => ({
+  userId: impersonatorId ?? userId,
+  tenantId,
+})

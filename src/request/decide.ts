@@ -13,10 +13,9 @@ import {
   type Subject,
 } from '../policy-engine/evaluate/query.ts'
 import { refusal } from './answer/refusal.ts'
-import type { Caller } from './caller.ts'
+import type { Caller, ResourceOf } from './caller.ts'
 import { withoutPassword } from './guarded-call.ts'
 import type { PathDeps, RequestContext } from './request-context.ts'
-import type { ResourceOf } from './route.ts'
 import { collectionOf, fieldsOf, resourceOf } from './route-resources.ts'
 
 /** What approvals add to a query. */

@@ -3,20 +3,10 @@ import { isDatabaseUnavailable } from '../database/executor/database-errors.ts'
 import { type Read, readInTenant } from '../database/executor/read.ts'
 import { workBudget } from '../limits/work-budget.ts'
 import { createLruCache } from '../policy-engine/lru-cache.ts'
-import { pathId } from './authenticate.ts'
-import type { AuthContext, Claims } from './caller.ts'
-import type { Received } from './receive.ts'
-import type { PathDeps } from './request-context.ts'
-import type { Bearer, Handled, OnResource, Route } from './route.ts'
-
-/** The reads of a request, under way. */
-export interface Loading {
-  /** The tenant of the request: the token's, or the path's. */
-  tenantId: string
-  auth: Promise<AuthContext | null>
-  /** Gives what the route loads. It can reject with 404. */
-  loaded(): Promise<unknown>
-}
+import type { AuthContext, Bearer, Claims } from './caller.ts'
+import { pathId } from './path-id.ts'
+import type { Loading, PathDeps, Received } from './request-context.ts'
+import type { Handled, OnResource, Route } from './route.ts'
 
 /**
  * Reads the caller's auth context and what the route loads, in one round trip, with the policies if they are not in

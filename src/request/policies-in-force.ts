@@ -4,6 +4,7 @@ import type { Tx } from '../database/executor/transaction.ts'
 import type { Slice } from '../policy-engine/compile/compiled-policy.ts'
 import type { Decision } from '../policy-engine/evaluate/decision.ts'
 import type { AnyQuery } from '../policy-engine/evaluate/query.ts'
+import type { Caller } from './caller.ts'
 
 /** A tenant's policies at one revision. */
 export interface PoliciesInForce {
@@ -76,3 +77,12 @@ export interface DecisionLog {
 
 /** Gives the actions that the manifests declare, and their resource types. They are the same in every tenant. */
 export type DeclaredWords = (scope: { tenantId: string; userId: string }) => Promise<ReadonlySet<string>>
+
+/** The policies of a caller's tenant, at the revision that their auth context names; null outside any tenant. */
+export function policiesOf(
+  cache: PolicyCache,
+  caller: Caller,
+): Promise<PoliciesInForce> | PoliciesInForce | null {
+  const { tenant } = caller.auth
+  return tenant && cache.load(caller, tenant.policyRevision)
+}

@@ -2,18 +2,15 @@ import type { Context } from 'koa'
 import { isUuid } from '../crypto/uuid.ts'
 import type { Versions } from '../database/version.ts'
 import { ApiError, invalidField } from '../errors.ts'
+import { bearerToken } from '../http/bearer-token.ts'
 import { preconditionFailed, readIfMatch } from './answer/etag.ts'
 import { bodyReader, bodyText, smallBody } from './body/read-body.ts'
 import { queryReader } from './body/read-query.ts'
 import { bodyValidator } from './body/validate-body.ts'
 import { idempotencyKey as readKey } from './change/repeatable-call.ts'
 import { conditional, headerCheck, takesApproval } from './check-headers.ts'
-import type { Input } from './request-context.ts'
+import type { Input, Received } from './request-context.ts'
 import type { Route } from './route.ts'
-import { bearerToken } from './verify-token.ts'
-
-/** The validated input, or its first fault. */
-export type Received = { input: Input } | { fault: ApiError }
 
 const readSmallBody = bodyReader(smallBody)
 const readBody = bodyReader(1024 * 1024)

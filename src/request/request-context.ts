@@ -3,6 +3,7 @@ import type { Sealer } from '../crypto/seal.ts'
 import type { TokenSigner } from '../crypto/token-signer.ts'
 import type { Read } from '../database/executor/read.ts'
 import type { Databases } from '../database/executor/transaction.ts'
+import type { ApiError } from '../errors.ts'
 import type { DecisionPace } from '../limits/decision-budget.ts'
 import type { KeyedSemaphore } from '../limits/keyed-semaphore.ts'
 import type { LogQuota } from '../messages/audit/log-quota.ts'
@@ -10,10 +11,10 @@ import type { ActionName } from '../policy-engine/catalogue/actions.ts'
 import type { Decision } from '../policy-engine/evaluate/decision.ts'
 import type { AccessEngine } from '../policy-engine/evaluate/engine.ts'
 import type { DecisionQuery } from '../policy-engine/evaluate/query.ts'
-import type { CallBudget } from './authenticate.ts'
-import type { ApiKeys, AuthContext, Caller, LoadAuthContext } from './caller.ts'
+import type { AuthContext, Caller, LoadAuthContext } from './caller.ts'
 import type { Approvals } from './change/approvals.ts'
 import type { DecisionLog, PoliciesInForce, PolicyCache } from './policies-in-force.ts'
+import type { ApiKeys, CallBudget } from './ports.ts'
 import type { Route, RouteInput } from './route.ts'
 
 /** A route whose requests are decided by an action. */
@@ -27,6 +28,18 @@ export type Input = Omit<RouteInput<unknown, unknown, Caller>, 'caller'> & {
   idempotencyKey: string | null
   /** From `Prefer: respond-async` (RFC 7240): a call that needs an approval is stored, and carried out when it is approved. */
   respondAsync: boolean
+}
+
+/** The validated input, or its first fault. */
+export type Received = { input: Input } | { fault: ApiError }
+
+/** The reads of a request, under way. */
+export interface Loading {
+  /** The tenant of the request: the token's, or the path's. */
+  tenantId: string
+  auth: Promise<AuthContext | null>
+  /** Gives what the route loads. It can reject with 404. */
+  loaded(): Promise<unknown>
 }
 
 /** A request with a known caller. The steps of request-path.ts work on it. */

@@ -4,11 +4,10 @@ import type { Tx } from '../database/executor/transaction.ts'
 import type { Versions } from '../database/version.ts'
 import type { RequestInfo } from '../http/request-info.ts'
 import type { ActionName } from '../policy-engine/catalogue/actions.ts'
-import type { Resource } from '../policy-engine/evaluate/query.ts'
 import type { DecidedPage } from './answer/decided-page.ts'
 import type { Found, Versioned } from './answer/etag.ts'
-import type { ChangingMany } from './bulk-route.ts'
-import type { Caller } from './caller.ts'
+import type { Bearer, Caller, ResourceOf } from './caller.ts'
+import type { ItemDecisions } from './item-decisions.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -36,9 +35,6 @@ export type Answered<R extends ZodType> =
   // biome-ignore lint/suspicious/noConfusingVoidType: a 204 has nothing to return
   | void
 type Promised<T> = T | Promise<T>
-
-/** A resource as the functions of a route give it. The request supplies the missing members. */
-export type ResourceOf = Partial<Resource> & { type: string }
 
 // The tenant of a route. `token`: the token's. `path`: that of `:id`, decided by the caller's membership there.
 // `inside`: that of `:id`, which must be the token's (403 `tenant_mismatch` for its members, 404 for other callers).
@@ -85,11 +81,9 @@ export interface Common<B extends ZodType, Q extends ZodObject, R extends ZodTyp
 
 /** What a load needs: the caller and the parameters of the path. */
 export type Target = Pick<RouteInput<unknown, unknown, Caller>, 'caller' | 'params'>
+export type LoadTarget = Pick<AnyLoadInput, 'caller' | 'params'>
 
 type InputOf<B extends ZodType, Q extends ZodObject, C = Caller> = RouteInput<z.output<B>, z.output<Q>, C>
-
-/** The caller as the token names it, before the session is read. */
-export type Bearer = Pick<Caller, 'userId' | 'tenantId' | 'sessionId' | 'token' | 'subjectType'>
 
 /**
  * What a load knows. It asks for all its statements before its first await: they go out with the one that reads the
@@ -99,8 +93,6 @@ type LoadInput<B extends ZodType, Q extends ZodObject> = Omit<
   RouteInput<z.output<B>, z.output<Q>, Bearer>,
   'requestInfo'
 >
-
-export type LoadTarget = Pick<AnyLoadInput, 'caller' | 'params'>
 
 /** Decided before it runs, on the route and on what was sent. Its action cannot require an approval. */
 export interface RouteSpec<B extends ZodType, Q extends ZodObject, R extends ZodType, L = undefined>
@@ -209,6 +201,14 @@ export interface Changing {
   ): Promise<T>
   act(tx: Tx, input: AnyInput, loaded: unknown, prepared: unknown): Promise<unknown>
 }
+/** The functions of such a route without the types of its body, query and items. */
+export interface ChangingMany {
+  kind: 'bulk'
+  maxBody: number
+  items(input: AnyInput, pace: () => Promise<void>): Promise<unknown>
+  changeAll(tx: Tx, input: AnyInput, items: unknown, decisions: ItemDecisions): Promise<unknown>
+}
+
 export type AnyInput = RouteInput<unknown, unknown, Caller | null>
 export type AnyLoadInput = Omit<RouteInput<unknown, unknown, Bearer>, 'requestInfo'>
 

@@ -4,9 +4,8 @@ import { runBulk } from './change/run-bulk.ts'
 import { runChange } from './change/run-change.ts'
 import { storedCallOf } from './change/stored-call.ts'
 import { decide, resourceIn, sentResource } from './decide.ts'
-import type { Loading } from './load-request.ts'
 import { assertAllAllowed, type Permit, permit } from './permit.ts'
-import type { Input, PathDeps, RequestContext } from './request-context.ts'
+import type { Input, Loading, PathDeps, RequestContext } from './request-context.ts'
 import type { AnyInput } from './route.ts'
 
 /**

@@ -1,8 +1,9 @@
 import type { Context } from 'koa'
 import type { TokenSigner } from '../crypto/token-signer.ts'
-import { tokenNotValid, unauthorized } from '../errors.ts'
-import type { CallBudget } from './authenticate.ts'
-import type { ApiKeys, Claims } from './caller.ts'
+import { tokenNotValid } from '../errors.ts'
+import { bearerToken } from '../http/bearer-token.ts'
+import { type Claims, spenderOf } from './caller.ts'
+import type { ApiKeys, CallBudget } from './ports.ts'
 
 interface VerifyDeps {
   signer: TokenSigner
@@ -47,12 +48,6 @@ async function claimsOfKey({ apiKeys, budget }: VerifyDeps, key: string): Promis
   return claims
 }
 
-/** Whose calls a request uses: those of the person who sends it. */
-export const spenderOf = ({ userId, impersonatorId, tenantId }: Claims) => ({
-  userId: impersonatorId ?? userId,
-  tenantId,
-})
-
 /** The claims of a token of this kind. Throws 401 `token_not_valid`. `now` in ms. */
 export async function claimsOf(
   signer: TokenSigner,
@@ -74,13 +69,4 @@ function tokenType(token: string): unknown {
   } catch {
     return undefined
   }
-}
-
-/** The token of the Authorization header (RFC 6750 §2.1; the scheme in any case). Throws 401. */
-export function bearerToken(http: Context): string {
-  const [, token] = /^bearer +([\w.~+/=-]+)$/i.exec(http.get('authorization').trim()) ?? []
-  if (token) return token
-  throw http.get('authorization') === ''
-    ? unauthorized('not_authenticated', 'Send an access token: Authorization: Bearer <token>.')
-    : tokenNotValid('The Authorization header must be: Bearer <token>.')
 }

@@ -127,6 +127,32 @@ t.test('no import circle leads through deps.ts or open-deps.ts, types included',
     t.notOk(reached(path, 'imports').has(path), path)
 })
 
+/** What request-path.ts runs, one after the other. Any of them can use `decide.ts`. */
+const steps = [
+  ...['receive', 'verify-token', 'load-request', 'authenticate', 'run-route', 'answer/show-answer'],
+  'answer/respond',
+].map((name) => `src/request/${name}.ts`)
+
+t.test('a step of a request knows no other step, types included', async (t) => {
+  const path = sources.find(({ path }) => path === 'src/request/request-path.ts')!
+  t.same(
+    steps.filter((step) => !path.loads.includes(step)),
+    [],
+  )
+  const joins = ['src/request/request-path.ts', 'src/request/change/stored-call.ts']
+  t.same(
+    edges((from, to) => from.startsWith('src/request/') && steps.includes(to) && !joins.includes(from)),
+    [],
+  )
+  const circular = sources.filter(
+    ({ path }) => path.startsWith('src/request/') && reached(path, 'imports').has(path),
+  )
+  t.same(
+    circular.map(({ path }) => path),
+    [],
+  )
+})
+
 t.test('no file below the features loads itself through others', async (t) => {
   const circular = sources.filter(({ path }) => belowFeatures(path) && reached(path, 'loads').has(path))
   t.same(

@@ -5,12 +5,8 @@ import { inTenant } from '../../database/executor/transaction.ts'
 import { ApiError, notFound } from '../../errors.ts'
 import { problemBody } from '../../http/problem.ts'
 import { DelayedError } from '../../messages/queues/delayed-error.ts'
-import {
-  isStorable,
-  runStoredCall,
-  type StoredCall,
-  type StoredDeps,
-} from '../../request/change/stored-call.ts'
+import type { StoredCall } from '../../request/change/approvals.ts'
+import { isStorable, runStoredCall, type StoredDeps } from '../../request/change/stored-call.ts'
 import type { Route } from '../../request/route.ts'
 import { notifyParties } from './notify.ts'
 import type { ApprovalDeps } from './open-request.ts'

@@ -5,7 +5,7 @@ import { idRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
 import { noteLogged } from '../../messages/audit/log-quota.ts'
-import type { StoredCall } from '../../request/change/stored-call.ts'
+import type { StoredCall } from '../../request/change/approvals.ts'
 
 const contextOf = (tenantId: string, id: string) => `${tenantId}.${id}`
 

@@ -1,7 +1,7 @@
 import type { Read } from '../../database/executor/read.ts'
 import type { Deps } from '../../deps.ts'
 import { listing } from '../../lists/lists.ts'
-import { pathId } from '../../request/authenticate.ts'
+import { pathId } from '../../request/path-id.ts'
 import type { LoadTarget } from '../../request/route.ts'
 import { type PolicySchema, readPolicySchema } from './policy-schema.ts'
 import { showPolicy, showVersion } from './show-policy.ts'

@@ -5,7 +5,7 @@ import type { Deps } from '../../deps.ts'
 import { managedByApplication } from '../../errors.ts'
 import { listing, pageAndCount, pageOf, together, uncounted, uncountedPageOf } from '../../lists/lists.ts'
 import { Versioned } from '../../request/answer/etag.ts'
-import { pathId } from '../../request/authenticate.ts'
+import { pathId } from '../../request/path-id.ts'
 import {
   changeRoute,
   type LoadTarget,

@@ -4,7 +4,7 @@ import { readAsSystem } from '../../database/executor/read.ts'
 import { asSystem, type Databases } from '../../database/executor/transaction.ts'
 import { outsideSpans } from '../../observe/tracing/span.ts'
 import { createLruCache } from '../../policy-engine/lru-cache.ts'
-import type { ApiKeys } from '../../request/caller.ts'
+import type { ApiKeys } from '../../request/ports.ts'
 import { isKeyLike, readKey } from './key-text.ts'
 import { findKeyById, type KeyUse, recordUses } from './store.ts'
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Read } from '../../database/executor/read.ts'
 import { sql } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
-import type { Bearer } from '../../request/route.ts'
+import type { Bearer } from '../../request/caller.ts'
 import { authContextRow, persons, readContext } from '../sessions/context-store.ts'
 
 const keyContextRow = authContextRow.extend({

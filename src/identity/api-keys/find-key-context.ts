@@ -1,6 +1,6 @@
 import type { Read } from '../../database/executor/read.ts'
 import { keyExpired } from '../../errors.ts'
-import type { Bearer } from '../../request/route.ts'
+import type { Bearer } from '../../request/caller.ts'
 import type { AuthContextRow } from '../sessions/context-store.ts'
 import { findKeyContextRow } from './context-store.ts'
 

@@ -2,9 +2,9 @@ import { z } from 'zod'
 import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { listing, pageAndCount, pageOf, together } from '../../lists/lists.ts'
-import { pathId } from '../../request/authenticate.ts'
 import type { Caller } from '../../request/caller.ts'
 import { withoutPassword } from '../../request/guarded-call.ts'
+import { pathId } from '../../request/path-id.ts'
 import {
   changeRoute,
   overtaken,

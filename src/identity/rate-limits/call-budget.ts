@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { asSystem, type Databases } from '../../database/executor/transaction.ts'
-import type { CallBudget } from '../../request/authenticate.ts'
+import type { CallBudget } from '../../request/ports.ts'
 import type { Config } from '../../settings/config.ts'
 import { type Limit, throttled } from './limits.ts'
 import { addCalls } from './store.ts'

@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { pageOf } from '../../lists/lists.ts'
-import { pathId } from '../../request/authenticate.ts'
+import { pathId } from '../../request/path-id.ts'
 import { type Route, route } from '../../request/route.ts'
 import { endOwnSession } from './end-session.ts'
 import { sessionSchema, sessions } from './list-sessions.ts'

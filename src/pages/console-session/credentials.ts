@@ -6,8 +6,8 @@ import { ApiError, unauthorized } from '../../errors.ts'
 import { orThrow } from '../../identity/sign-in/outcome.ts'
 import { renewSession } from '../../identity/sign-in/renew-session.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
-import type { Claims } from '../../request/caller.ts'
-import { type Credentials, claimsOf, spenderOf } from '../../request/verify-token.ts'
+import { type Claims, spenderOf } from '../../request/caller.ts'
+import { type Credentials, claimsOf } from '../../request/verify-token.ts'
 import { cookieHashOf, setCookie } from './cookie.ts'
 import {
   deleteHeld,

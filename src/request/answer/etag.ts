@@ -59,3 +59,9 @@ export const preconditionFailed = () =>
     'precondition_failed',
     'This was changed after you read it. Read it again, and send its ETag as If-Match.',
   )
+
+/** The answer with a changed body and the same version. */
+export function mapBody(answer: unknown, change: (body: unknown) => unknown): unknown {
+  if (answer instanceof Versioned) return new Versioned(answer.version, change(answer.body), answer.created)
+  return answer instanceof Found ? new Found(change(answer.body)) : change(answer)
+}

@@ -31,9 +31,3 @@ function accept(http: Context, { request }: Accepted): void {
   http.type = 'application/json; charset=utf-8'
   http.body = JSON.stringify({ approval_request: request })
 }
-
-/** The answer with a changed body and the same version. */
-export function mapBody(answer: unknown, change: (body: unknown) => unknown): unknown {
-  if (answer instanceof Versioned) return new Versioned(answer.version, change(answer.body), answer.created)
-  return answer instanceof Found ? new Found(change(answer.body)) : change(answer)
-}

@@ -1,36 +1,11 @@
-import type { ApiError } from '../../errors.ts'
 import { type ActionName, actions } from '../../policy-engine/catalogue/actions.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
-import type { DetailReader } from '../caller.ts'
+import type { DetailReader, RowToDecide, RowView, Visible } from '../caller.ts'
 import { decidersOf, evaluate, resourceIn, shownResource } from '../decide.ts'
 import { denyBecause } from '../permit.ts'
 import type { PathDeps, RequestContext } from '../request-context.ts'
-import type { ResourceOf } from '../route.ts'
 import { collectionOf } from '../route-resources.ts'
 import { applyObligations, maskedFields, stepUpDue } from './obligations.ts'
-
-/** What the caller can see of the rows of a list. */
-export interface RowView {
-  /** True when a policy can withhold rows. The answer then has no count. */
-  readonly selective: boolean
-  /** Paths of the fields that are masked for the caller, in all rows or in some. */
-  readonly masked: readonly string[]
-  /** Each row as the caller can see it; null for a withheld row. */
-  visible(rows: readonly RowToDecide[]): Promise<(Visible | null)[]>
-  /** 403 for a query parameter that would reveal what a masked field holds. */
-  refuse(parameter: string): ApiError
-}
-
-/** A row as the answer shows it, and as its detail is decided; null for a row that is withheld from the caller. */
-export interface RowToDecide {
-  row: unknown
-  /** Default: what the row says. */
-  resource?: ResourceOf | null
-}
-
-export interface Visible {
-  shown: unknown
-}
 
 /**
  * The row view of the request's list: a row is visible if its detail is, and if no policy withholds it from the list. The

@@ -3,8 +3,8 @@ import { decide, shownResource } from '../decide.ts'
 import { assertAllAllowed, type Permit, permit, stepUpFirst } from '../permit.ts'
 import type { PathDeps, RequestContext } from '../request-context.ts'
 import { DecidedPage } from './decided-page.ts'
+import { mapBody } from './etag.ts'
 import { applyObligations } from './obligations.ts'
-import { mapBody } from './respond.ts'
 import { viewRows } from './row-view.ts'
 
 /** The part of an answer that the caller can see: denied rows are left out, masked fields are null. Throws 401, 403. */

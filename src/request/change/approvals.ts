@@ -1,11 +1,28 @@
 import type { Tx } from '../../database/executor/transaction.ts'
+import type { Versions } from '../../database/version.ts'
 import { ApiError } from '../../errors.ts'
 import type { RequestInfo } from '../../http/request-info.ts'
 import type { ActionName } from '../../policy-engine/catalogue/actions.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import type { GrantedApproval, Resource, SubjectType } from '../../policy-engine/evaluate/query.ts'
 import { whyRefused } from '../answer/refusal.ts'
-import type { StoredCall } from './stored-call.ts'
+import type { Claims } from '../caller.ts'
+
+/** A call as it was sent, to be carried out later. Sealed when it is stored. */
+export interface StoredCall {
+  method: string
+  /** The path of the route, with parameters as `:id`. */
+  route: string
+  path: string
+  params: Record<string, string>
+  /** The text of the body; empty without one. */
+  body: string
+  ifMatch: Versions
+  claims: Claims
+  requestInfo: RequestInfo
+  /** When it was first stored, in ms since 1970; absent until then. */
+  storedAt?: number
+}
 
 /** The call that an approval is bound to. `body` is the validated body without a password; null for a route without one. */
 export interface GuardedCall {

@@ -6,11 +6,12 @@ import { workBudget } from '../../limits/work-budget.ts'
 import { countLog } from '../../messages/audit/log-quota.ts'
 import { stepUpDue, stepUpRequired } from '../answer/obligations.ts'
 import { refusal, whyRefused } from '../answer/refusal.ts'
-import type { ChangingMany, ItemPermit } from '../bulk-route.ts'
+import type { ResourceOf } from '../caller.ts'
 import { askerIn, evaluate, resourceIn } from '../decide.ts'
+import type { ItemPermit } from '../item-decisions.ts'
 import type { DecisionRecord } from '../policies-in-force.ts'
 import type { PathDeps, RequestContext } from '../request-context.ts'
-import type { AnyInput, ResourceOf } from '../route.ts'
+import type { AnyInput, ChangingMany } from '../route.ts'
 
 // One statement, and about 5 ms.
 const loggedAtOnce = 128

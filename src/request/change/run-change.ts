@@ -4,16 +4,15 @@ import { createKeyedSemaphore } from '../../limits/keyed-semaphore.ts'
 import { countLog } from '../../messages/audit/log-quota.ts'
 import { actions } from '../../policy-engine/catalogue/actions.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
-import { refreshCaller } from '../authenticate.ts'
 import type { Caller } from '../caller.ts'
 import { decide, logWithChange, resourceIn, sentResource } from '../decide.ts'
 import { guardedCall } from '../guarded-call.ts'
 import { type Allowed, assertAllowed, permit, permitChange } from '../permit.ts'
 import type { PathDeps, RequestContext } from '../request-context.ts'
 import { type AnyInput, type Changing, overtaken } from '../route.ts'
-import { Accepted } from './approvals.ts'
+import { Accepted, type StoredCall } from './approvals.ts'
+import { refreshCaller } from './refresh-caller.ts'
 import type { RepeatableCall } from './repeatable-call.ts'
-import type { StoredCall } from './stored-call.ts'
 
 interface Change {
   route: Changing

@@ -1,31 +1,14 @@
-import type { Read } from '../../database/executor/read.ts'
-import { readInTenant } from '../../database/executor/read.ts'
-import type { Versions } from '../../database/version.ts'
-import type { RequestInfo } from '../../http/request-info.ts'
-import { assertAlive, assertNotEndedHere, enter } from '../authenticate.ts'
+import { type Read, readInTenant } from '../../database/executor/read.ts'
+import { enter } from '../authenticate.ts'
 import { parsed } from '../body/field-errors.ts'
 import { parseText } from '../body/read-body.ts'
-import type { AuthContext, Caller, Claims } from '../caller.ts'
+import type { AuthContext, Caller } from '../caller.ts'
+import { assertAlive, assertNotEndedHere } from '../check-session.ts'
 import { decideRoute, logDecision } from '../decide.ts'
 import type { DecidedRoute, Input, PathDeps, RequestContext } from '../request-context.ts'
 import type { Route } from '../route.ts'
+import type { StoredCall } from './approvals.ts'
 import { runChange } from './run-change.ts'
-
-/** A call as it was sent, to be carried out later. Sealed when it is stored. */
-export interface StoredCall {
-  method: string
-  /** The path of the route, with parameters as `:id`. */
-  route: string
-  path: string
-  params: Record<string, string>
-  /** The text of the body; empty without one. */
-  body: string
-  ifMatch: Versions
-  claims: Claims
-  requestInfo: RequestInfo
-  /** When it was first stored, in ms since 1970; absent until then. */
-  storedAt?: number
-}
 
 /**
  * Whether a call of this route can be stored: a change inside one tenant, without secrets in its body or its answer.

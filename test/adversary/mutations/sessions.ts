@@ -103,21 +103,21 @@ export const sessionsMutations: readonly Mutation[] = [
   {
     what: 'the scheme of the header does not matter',
     attacks: ['tokens'],
-    file: 'src/request/verify-token.ts',
+    file: 'src/http/bearer-token.ts',
     find: '/^bearer +([',
     replace: '/^\\w+ +([',
   },
   {
     what: 'ended sessions go on',
     attacks: ['roles', 'expiry'],
-    file: 'src/request/authenticate.ts',
+    file: 'src/request/check-session.ts',
     find: 'if (auth && !auth.session.over) return',
     replace: 'if (auth) return',
   },
   {
     what: 'deactivated people go on',
     attacks: ['expiry'],
-    file: 'src/request/authenticate.ts',
+    file: 'src/request/check-session.ts',
     find: `if (auth && !auth.user.isActive) throw token === 'key' ? tokenNotValid() : sessionRevoked()
 `,
     replace: '',
@@ -125,7 +125,7 @@ export const sessionsMutations: readonly Mutation[] = [
   {
     what: 'nested paths take a token of another tenant',
     attacks: ['roles'],
-    file: 'src/request/authenticate.ts',
+    file: 'src/request/check-session.ts',
     find: `  if (route.scope === 'inside')
     throw`,
     replace: `  if (route.scope === ('never' as never))
@@ -134,7 +134,7 @@ export const sessionsMutations: readonly Mutation[] = [
   {
     what: 'strangers are told apart from members',
     attacks: ['roles', 'cross-tenant'],
-    file: 'src/request/authenticate.ts',
+    file: 'src/request/check-session.ts',
     find: `if (auth.membership?.status !== 'active') throw notFound()
 `,
     replace: '',
@@ -142,7 +142,7 @@ export const sessionsMutations: readonly Mutation[] = [
   {
     what: 'a strict tenant is changed from outside',
     attacks: ['factors'],
-    file: 'src/request/authenticate.ts',
+    file: 'src/request/check-session.ts',
     find: "if (method === 'GET' || !tenant?.requireMfa || session.acr === 'aal2') return",
     replace: 'return',
   },
@@ -249,7 +249,7 @@ export const sessionsMutations: readonly Mutation[] = [
   {
     what: 'malformed ids reach the database',
     attacks: ['malformed', 'cross-tenant'],
-    file: 'src/request/authenticate.ts',
+    file: 'src/request/path-id.ts',
     find: `  if (!isUuid(id)) throw notFound()
 `,
     replace: '',

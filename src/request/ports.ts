@@ -1,0 +1,19 @@
+import type { Claims } from './caller.ts'
+
+// What features supply to the path of a request, with approvals (change/approvals.ts) and policies (policies-in-force.ts).
+
+/** Limits the calls of users and tenants. */
+export interface CallBudget {
+  /** Throws 429 `throttled` when no calls are left. Does not count. */
+  assertLeft(caller: { userId: string; tenantId: string }): void
+  /** Counts a call and gives the headers with the remaining calls (none without limits). Throws 429 `throttled`. */
+  spend(caller: { userId: string; tenantId: string }): Record<string, string>
+}
+
+/** Recognises API keys. */
+export interface ApiKeys {
+  /** Whether a text is meant as a key. */
+  isKeyLike(text: string): boolean
+  /** Whose key a text is; null for a text that is no key. Whether it still works, the auth context says. */
+  claimsOf(text: string): Promise<Claims | null>
+}
