@@ -3,6 +3,7 @@ import { deleteShadowCountsBefore } from '../src/authorization/decisions/shadow-
 import { deleteDecisionsBefore } from '../src/authorization/decisions/store.ts'
 import { deleteVersionsBefore } from '../src/authorization/policies/store.ts'
 import { asWorker, type Tx } from '../src/database/executor/transaction.ts'
+import { deleteLogCountsBefore } from '../src/database/log-quota.ts'
 import {
   deleteDeliveriesOf,
   deleteEndedBefore,
@@ -12,7 +13,6 @@ import {
 import { deleteErasure, deletePlacesBefore, listErasures } from '../src/identity/expiry-store.ts'
 import { deleteFeedEntriesBefore } from '../src/installation/feed/store.ts'
 import { deleteAuditBefore } from '../src/messages/audit/append-audit.ts'
-import { deleteLogCountsBefore } from '../src/messages/audit/log-quota.ts'
 import {
   type PageEnd,
   type Scrub,

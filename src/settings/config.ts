@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { certificateFault } from '../http/new-server.ts'
+import { certificateFault } from '../crypto/certificate.ts'
 import { type Setting, SettingError } from './forms.ts'
 import { isLoopbackHost } from './loopback.ts'
 import { unknownSettings } from './setting-names.ts'

@@ -5,7 +5,7 @@ import type { Read } from '../../database/executor/read.ts'
 import { countRow, idRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
-import { noteLogged } from '../../messages/audit/log-quota.ts'
+import { noteLogged } from '../../database/log-quota.ts'
 import { isOfSubject } from '../../tenancy/members/subject-store.ts'
 import type { CallContext, GateRef, KeptValues, QuestionContext, RequestKind } from './store.ts'
 

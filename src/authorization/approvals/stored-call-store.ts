@@ -4,7 +4,7 @@ import type { Read } from '../../database/executor/read.ts'
 import { idRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
-import { noteLogged } from '../../messages/audit/log-quota.ts'
+import { noteLogged } from '../../database/log-quota.ts'
 import type { StoredCall } from '../../request/change/approvals.ts'
 
 const contextOf = (tenantId: string, id: string) => `${tenantId}.${id}`

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import pg from 'pg'
-import { queues } from '../../messages/queues/queues.ts'
 import { isLockFailure, type LockRetries, withLockRetries } from '../executor/lock-retries.ts'
 import { createLedger, listMigrations, type Migration, pendingMigrations } from './ledger.ts'
+import { queueNames } from './queue-names.ts'
 import { assertNoneIsTooOld } from './running-releases.ts'
 
 /** The advisory lock of what changes the schema: one process at a time. */
@@ -79,7 +79,7 @@ export async function missingMigrations(url: string): Promise<string[]> {
  * the first job of a queue. They are created here, so that workers need no right to create anything.
  */
 const queueGrants = `
-  ${Object.keys(queues)
+  ${queueNames
     .map(
       (name) =>
         `create sequence if not exists bullmq.bullmq_jid_${createHash('md5').update(name).digest('hex')};`,

@@ -1,7 +1,7 @@
 import { inTenant } from '../../database/executor/transaction.ts'
+import { countLog } from '../../database/log-quota.ts'
 import type { Deps } from '../../deps.ts'
 import { appendAudit, doneBy } from '../../messages/audit/append-audit.ts'
-import { countLog } from '../../messages/audit/log-quota.ts'
 import { appendEvent } from '../../messages/outbox/append-event.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { Caller } from '../../request/caller.ts'

@@ -1,7 +1,7 @@
 import { inTenant } from '../../database/executor/transaction.ts'
+import { countLog } from '../../database/log-quota.ts'
 import type { Deps } from '../../deps.ts'
 import { changesBetween } from '../../messages/audit/append-audit.ts'
-import { countLog } from '../../messages/audit/log-quota.ts'
 import { recordChange } from '../../messages/audit/record-change.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { Caller } from '../../request/caller.ts'

@@ -4,12 +4,12 @@ import { deleteOld } from '../../database/delete-old.ts'
 import { listsOfValues, type NewRow } from '../../database/executor/rows.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
+import { noteLogged } from '../../database/log-quota.ts'
 import type { RequestInfo } from '../../http/request-info.ts'
 import type { ActionName } from '../../policy-engine/catalogue/actions.ts'
 import type { SubjectType } from '../../policy-engine/evaluate/query.ts'
 import type { Caller } from '../../request/caller.ts'
 import { timeOrderedId } from '../outbox/time-ordered-id.ts'
-import { noteLogged } from './log-quota.ts'
 
 /** Actions of the catalogue, and what public routes and the service itself do. */
 type AuditAction =

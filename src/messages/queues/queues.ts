@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { queueNames } from '../../database/migrate/queue-names.ts'
 
 const message = <Shape extends z.core.$ZodLooseShape>(fields: Shape) =>
   z.strictObject({
@@ -29,7 +30,7 @@ export const queues = {
   'otp-expiry': message({}),
   'approval-expiry': message({}),
   retention: message({}),
-}
+} satisfies Record<(typeof queueNames)[number], z.ZodType>
 
 /** The queues of which one job carries all messages that a relay takes together: a job costs more than such a message. */
 export const carriedTogether: ReadonlySet<string> = new Set<QueueName>(['event-fanout'])

@@ -1,7 +1,7 @@
 import { inTenant, type Tx } from '../../database/executor/transaction.ts'
+import { countLog } from '../../database/log-quota.ts'
 import { notFound, unavailable } from '../../errors.ts'
 import { createKeyedSemaphore } from '../../limits/keyed-semaphore.ts'
-import { countLog } from '../../messages/audit/log-quota.ts'
 import { actions } from '../../policy-engine/catalogue/actions.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import type { Caller } from '../caller.ts'

@@ -1,8 +1,7 @@
-import { nilUuid } from '../../crypto/uuid.ts'
-import { dayOf } from '../../database/daily-counts.ts'
-import { sql, type Tx } from '../../database/executor/transaction.ts'
-import { ApiError } from '../../errors.ts'
-import type { Caller } from '../../request/caller.ts'
+import { nilUuid } from '../crypto/uuid.ts'
+import { ApiError } from '../errors.ts'
+import { dayOf } from './daily-counts.ts'
+import { sql, type Tx } from './executor/transaction.ts'
 
 /**
  * How a change counts. What takes access or rights away counts apart from what `adds`, so that it keeps no one from adding:
@@ -13,7 +12,12 @@ export type LogUse = 'adds' | 'removes' | 'asks_to_remove'
 
 /** A change whose log is counted. */
 interface CountedChange {
-  caller: Pick<Caller, 'tenantId' | 'userId' | 'impersonatorId' | 'keyMakerId'>
+  caller: {
+    tenantId: string
+    userId: string
+    impersonatorId?: string | undefined
+    keyMakerId?: string | undefined
+  }
   /** in ms since 1970 */
   at: number
   use: LogUse

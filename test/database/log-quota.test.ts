@@ -1,7 +1,7 @@
 import t from 'tap'
-import { deleteOutdated } from '../../../workers/retention.ts'
-import { type Answer, startService } from '../../helpers/service.ts'
-import { expect, foundFirm, look } from '../../tenancy/staff.ts'
+import { deleteOutdated } from '../../workers/retention.ts'
+import { type Answer, startService } from '../helpers/service.ts'
+import { expect, foundFirm, look } from '../tenancy/staff.ts'
 
 const megabyte = 1_000_000
 const day = 86_400_000
