@@ -1,4 +1,6 @@
-import { type DiffLine, diffLines } from './diff-lines.ts'
+import { useQuery } from '@tanstack/react-query'
+import { Ghosts } from '../parts/notice.tsx'
+import type { DiffLine } from './diff-lines.ts'
 import { texts } from './texts.ts'
 import { writeJson } from './write-json.ts'
 
@@ -22,10 +24,20 @@ function shortened(lines: readonly DiffLine[]): Row[] {
 
 const names = { '-': texts.removed, '+': texts.added, ' ': '' }
 
+const signed = (sign: DiffLine['sign'], text: string): DiffLine[] =>
+  text.split('\n').map((line) => ({ sign, text: line }))
+
 /** Two values as JSON: what was removed and what was added, line by line. */
 export function JsonDiff({ before, after }: { before: unknown; after: unknown }) {
-  const lines = diffLines(writeJson(before), writeJson(after))
-  if (lines.every(({ sign }) => sign === ' ')) return <p className="muted">{texts.noDifference}</p>
+  const [one, other] = [writeJson(before), writeJson(after)]
+  const query = useQuery({
+    queryKey: ['diff', one, other],
+    queryFn: async () => (await import('./diff-lines.ts')).diffLines(one, other),
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  if (one === other) return <p className="muted">{texts.noDifference}</p>
+  if (query.isPending) return <Ghosts rows={3} />
+  const lines = query.data ?? [...signed('-', one), ...signed('+', other)]
   return (
     <ol className="diff-lines">
       {shortened(lines).map((row, index) =>
