@@ -1,53 +1,17 @@
 import { type EditorState, type Range, StateEffect, StateField } from '@codemirror/state'
 import { Decoration, type DecorationSet, EditorView, WidgetType } from '@codemirror/view'
-import { placeOf, readJson } from './read-json.ts'
+import { faultIn, placeOf, type Range as TextRange } from './json-tree.ts'
 
 /** Something to say about a value of the document, below its line. */
 export interface Remark {
   pointer: string
-  /** Where it is, if that is no value. */
-  range?: { from: number; to: number }
+  /** Where it is, if that is no value; `not_json`: where the text stops being JSON. */
+  range?: TextRange | 'not_json'
   detail: string
   tone: 'fault' | 'warning'
 }
 
 export const setRemarks = StateEffect.define<readonly Remark[]>()
-
-interface Token {
-  kind: string
-  from: number
-  to: number
-}
-
-const coloured = (tokensOf: (text: string) => readonly Token[]) => {
-  const colourOf = (state: EditorState): DecorationSet =>
-    Decoration.set(
-      tokensOf(state.doc.toString()).map(({ kind, from, to }) =>
-        Decoration.mark({ class: `json-${kind}` }).range(from, to),
-      ),
-    )
-  return StateField.define<DecorationSet>({
-    create: colourOf,
-    update: (set, { docChanged, state }) => (docChanged ? colourOf(state) : set),
-    provide: (field) => EditorView.decorations.from(field),
-  })
-}
-
-const regoWords =
-  /(#.*)|("(?:[^"\\\n]|\\.)*"?|`[^`]*`?)|\b(\d[\d.]*)\b|\b(package|import|as|default|if|else|contains|some|every|in|not|with|true|false|null)\b/g
-const kinds = ['mark', 'string', 'number', 'name']
-
-/** The comments, texts, numbers and keywords of a module. */
-const regoTokens = (text: string): Token[] =>
-  [...text.matchAll(regoWords)].map(({ index, 0: word, ...groups }) => ({
-    kind: kinds.find((_, group) => (groups as Record<number, string>)[group + 1] !== undefined) ?? 'word',
-    from: index,
-    to: index + word.length,
-  }))
-
-/** Names, texts and numbers in their colours. */
-export const colours = coloured((text) => readJson(text).tokens)
-export const regoColours = coloured(regoTokens)
 
 class RemarkBelow extends WidgetType {
   remark: Remark
@@ -69,10 +33,14 @@ class RemarkBelow extends WidgetType {
   }
 }
 
+/** Where a remark is in a text. */
+export const rangeOf = ({ range, pointer }: Remark, text: string): TextRange =>
+  range === 'not_json' ? faultIn(text) : (range ?? placeOf(text, pointer))
+
 function decorated(state: EditorState, list: readonly Remark[]): DecorationSet {
   const ranges: Range<Decoration>[] = []
   for (const remark of list) {
-    const { from, to } = remark.range ?? placeOf(readJson(state.doc.toString()), remark.pointer)
+    const { from, to } = rangeOf(remark, state.doc.toString())
     const line = state.doc.lineAt(Math.min(from, state.doc.length))
     const end = Math.min(to, line.to)
     if (end > from) ranges.push(Decoration.mark({ class: `marked ${remark.tone}` }).range(from, end))

@@ -1,124 +1,96 @@
-import { type EditorState, Prec, StateEffect, StateField } from '@codemirror/state'
-import { EditorView, type KeyBinding, keymap, showTooltip, type Tooltip } from '@codemirror/view'
+import {
+  autocompletion,
+  type Completion,
+  type CompletionContext,
+  type CompletionResult,
+  insertCompletionText,
+  snippet,
+} from '@codemirror/autocomplete'
+import type { EditorView } from '@codemirror/view'
+import { type JsonNode, memberOf, pointerOf, readNode, treeOf } from './json-tree.ts'
 
 export interface Choice {
   label: string
-  /** What is written; the cursor goes to `‸`, or to the end. */
-  insert: string
   detail?: string
+  /** What is written. */
+  insert: string
+  /** Whether `#{}` in it is where the cursor goes, and a tab a step of indentation. */
+  isTemplate?: boolean
 }
 
-export interface Choices {
-  from: number
-  to: number
-  choices: Choice[]
+/** Where something can be written: the name of a member, or a value. */
+export interface Place {
+  kind: 'name' | 'value'
+  /** The JSON Pointer (RFC 6901) of the value; for a name, of its object. */
+  pointer: string
+  /** Whether a name has its value already. */
+  isNamed: boolean
+  /** The value of another member of the object. */
+  sibling: (name: string) => unknown
 }
 
-/** What can be written at a position of a text; null if nothing is known. */
-export type Complete = (text: string, position: number) => Choices | null
-
-type Open = (Choices & { at: number }) | null
-
-const maxShown = 60
-const setOpen = StateEffect.define<Open>()
+/** What can be written at a place. */
+export type Complete = (place: Place) => readonly Choice[]
 
 /** Suggestions below the cursor: while a text or name is typed, and with Ctrl-Space. */
-export function completion(complete: () => Complete | undefined, listLabel: string) {
-  const suggest = (state: EditorState): Open => {
-    const { main } = state.selection
-    const found = main.empty ? complete()?.(state.doc.toString(), main.head) : null
-    if (!found || found.choices.length === 0) return null
-    return { ...found, choices: found.choices.slice(0, maxShown), at: 0 }
-  }
+export const completion = (complete: () => Complete | undefined) =>
+  autocompletion({
+    icons: false,
+    override: [(context) => suggest(context, complete())],
+    compareCompletions: () => 0, // what fits equally well stays in its order
+    interactionDelay: 0, // else an arrow pressed at once moves the cursor, and Enter breaks the line
+  })
 
-  const field = StateField.define<Open>({
-    create: () => null,
-    update(open, transaction) {
-      for (const effect of transaction.effects) if (effect.is(setOpen)) return effect.value
-      if (transaction.isUserEvent('input.type') || (open && transaction.isUserEvent('delete')))
-        return suggest(transaction.state)
-      return transaction.docChanged || transaction.selection ? null : open
+function suggest(
+  { state, pos, explicit }: CompletionContext,
+  complete: Complete | undefined,
+): CompletionResult | null {
+  const text = state.doc.toString()
+  const typed = typedAt(text, pos)
+  const from = pos - typed.length
+  const quote = typed.startsWith('"') ? 1 : 0
+  const place = complete && (typed || explicit) ? placeAt(text, from, quote ? endOf(text, pos) : pos) : null
+  const choices = place ? complete!(place) : []
+  if (choices.length === 0) return null
+  const options = choices.map(({ label, detail, insert, isTemplate }) => ({
+    label,
+    ...(detail && { detail }),
+    apply: (view: EditorView, chosen: Completion, start: number, end: number) => {
+      const [begin, stop] = quote ? [start - 1, endOf(view.state.doc.toString(), end)] : [start, end]
+      if (isTemplate) snippet(insert)(view, chosen, begin, stop)
+      else view.dispatch(insertCompletionText(view.state, insert, begin, stop))
     },
-    provide: (field) => [
-      showTooltip.from(field, (open) => open && tooltipOf(open)),
-      EditorView.contentAttributes.compute([field], (state) => attributesOf(state.field(field))),
-    ],
-  })
-
-  const tooltipOf = (open: NonNullable<Open>): Tooltip => ({
-    pos: open.from,
-    create: (view) => ({ dom: listOf(view, open) }),
-  })
-
-  function listOf(view: EditorView, open: NonNullable<Open>): HTMLElement {
-    const list = element('ul', { id: 'choices', role: 'listbox', 'aria-label': listLabel })
-    for (const [index, choice] of open.choices.entries()) {
-      const isChosen = index === open.at
-      const row = element('li', { id: `choice-${index}`, role: 'option', 'aria-selected': String(isChosen) })
-      row.append(element('span', {}, choice.label), element('small', {}, choice.detail ?? ''))
-      row.onmousedown = (event) => {
-        event.preventDefault()
-        accept(view, open, index)
-      }
-      list.append(row)
-      if (isChosen) requestAnimationFrame(() => row.scrollIntoView({ block: 'nearest' }))
-    }
-    return list
-  }
-
-  const withOpen = (run: (view: EditorView, open: NonNullable<Open>) => void) => (view: EditorView) => {
-    const open = view.state.field(field)
-    if (open) run(view, open)
-    return open !== null
-  }
-  const moved = (by: number) =>
-    withOpen((view, open) => {
-      const count = open.choices.length
-      view.dispatch({ effects: setOpen.of({ ...open, at: (open.at + by + count) % count }) })
-    })
-  const keys: KeyBinding[] = [
-    { key: 'ArrowDown', run: moved(1) },
-    { key: 'ArrowUp', run: moved(-1) },
-    { key: 'Enter', run: withOpen((view, open) => accept(view, open, open.at)) },
-    { key: 'Escape', run: withOpen((view) => view.dispatch({ effects: setOpen.of(null) })) },
-    {
-      key: 'Ctrl-Space',
-      run: (view) => {
-        view.dispatch({ effects: setOpen.of(suggest(view.state)) })
-        return true
-      },
-    },
-  ]
-  const close = EditorView.domEventHandlers({
-    blur: (_, view) => void (view.state.field(field) && view.dispatch({ effects: setOpen.of(null) })),
-  })
-  return [field, close, Prec.highest(keymap.of(keys))]
+  }))
+  // What stands from here to the cursor is compared with the labels.
+  return { from: from + quote, options, validFor: /^[^"\s]*$/ }
 }
 
-function accept(view: EditorView, { from, to, choices }: NonNullable<Open>, at: number): void {
-  const text = choices[at]?.insert ?? ''
-  const cursor = text.indexOf('‸')
-  const insert = text.replace('‸', '')
-  view.dispatch({
-    changes: { from, to, insert },
-    selection: { anchor: from + (cursor < 0 ? insert.length : cursor) },
-    effects: setOpen.of(null),
-    userEvent: 'input.complete',
-  })
+/** What is typed before a position: a text that begins there, or a word. */
+function typedAt(text: string, at: number): string {
+  const line = text.slice(text.lastIndexOf('\n', at - 1) + 1, at)
+  const [, open] = /^(?:[^"]|"(?:[^"\\]|\\.)*")*("(?:[^"\\]|\\.)*)$/.exec(line) ?? []
+  return open ?? /[\w.-]*$/.exec(line)![0]
 }
 
-const attributesOf = (open: Open): Record<string, string> =>
-  open
-    ? {
-        'aria-autocomplete': 'list',
-        'aria-controls': 'choices',
-        'aria-activedescendant': `choice-${open.at}`,
-      }
-    : { 'aria-autocomplete': 'list' }
+/** The end of the text that the cursor is in: behind its closing quote, if that follows. */
+const endOf = (text: string, at: number) => at + (/^[^"\\\s,{}[\]]*"/.exec(text.slice(at))?.[0].length ?? 0)
 
-function element(name: string, attributes: Record<string, string>, text = ''): HTMLElement {
-  const made = document.createElement(name)
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value)
-  made.textContent = text
-  return made
+/** The place of a word. It is read with an empty text instead, so that what is typed does not disturb the rest. */
+function placeAt(text: string, from: number, to: number): Place | null {
+  const read = `${text.slice(0, from)}""${text.slice(to)}`
+  const node: JsonNode = treeOf(read).resolveInner(from + 1)
+  const isName = node.name === 'PropertyName'
+  const object = isName ? node.parent?.parent : around(node, 'Object')
+  if (!isName && node.name !== 'String') return null
+  return {
+    kind: isName ? 'name' : 'value',
+    pointer: pointerOf(isName && object ? object : node, read),
+    isNamed: /^\s*:/.test(text.slice(to)),
+    sibling: (name) => object && readNode(memberOf(object, name, read), read),
+  }
+}
+
+function around(node: JsonNode, name: string): JsonNode | null {
+  for (let at: JsonNode | null = node; at; at = at.parent) if (at.name === name) return at
+  return null
 }

@@ -1,13 +1,13 @@
-import { EditorSelection, EditorState } from '@codemirror/state'
-import { EditorView, keymap, lineNumbers } from '@codemirror/view'
-import { colours, type Remark, regoColours, remarks, setRemarks } from './appearance.ts'
+import { history, historyKeymap, standardKeymap } from '@codemirror/commands'
+import { EditorState } from '@codemirror/state'
+import { EditorView, highlightSpecialChars, keymap, lineNumbers } from '@codemirror/view'
+import { type Remark, rangeOf, remarks, setRemarks } from './appearance.ts'
 import { type Complete, completion } from './completion.ts'
-import { history } from './history.ts'
+import { languages } from './languages.ts'
 import { plainInput } from './plain-input.ts'
-import { placeOf, readJson } from './read-json.ts'
 import { theme } from './theme.ts'
 
-export type Language = 'json' | 'rego'
+export type Language = keyof typeof languages
 
 interface Asked {
   shadow: ShadowRoot
@@ -23,7 +23,6 @@ interface Asked {
 /** An editor of JSON or Rego in a shadow root: there, CodeMirror uses style sheets that the policy of the page allows. */
 export function createEditor(asked: Asked) {
   const { shadow, label, listLabel, doc, isReadOnly, language, onChange, complete } = asked
-  const { keys, extension } = history()
   const view = new EditorView({
     root: shadow,
     parent: shadow,
@@ -32,6 +31,7 @@ export function createEditor(asked: Asked) {
       extensions: [
         theme,
         lineNumbers(),
+        highlightSpecialChars(), // some turn the text after them round
         EditorView.lineWrapping,
         EditorState.readOnly.of(isReadOnly),
         EditorView.contentAttributes.of({
@@ -39,12 +39,13 @@ export function createEditor(asked: Asked) {
           spellcheck: 'false',
           ...(isReadOnly && { 'aria-readonly': 'true' }),
         }),
-        language === 'json' ? colours : regoColours,
+        languages[language],
         remarks,
-        extension,
+        history(),
         plainInput,
-        isReadOnly ? [] : completion(complete, listLabel),
-        keymap.of([{ key: 'Enter', run: breakLine }, { key: 'Mod-a', run: selectAll }, ...keys]),
+        isReadOnly || language !== 'json' ? [] : completion(complete),
+        EditorState.phrases.of({ Completions: listLabel }),
+        keymap.of([...historyKeymap, ...standardKeymap]),
         EditorView.updateListener.of(({ docChanged, state }) => docChanged && onChange(state.doc.toString())),
       ],
     }),
@@ -61,8 +62,8 @@ export function createEditor(asked: Asked) {
       view.focus()
     },
     /** Puts the cursor to the place of a remark. */
-    goTo({ pointer, range }: Remark) {
-      const { from } = range ?? placeOf(readJson(view.state.doc.toString()), pointer)
+    goTo(remark: Remark) {
+      const { from } = rangeOf(remark, view.state.doc.toString())
       view.dispatch({
         selection: { anchor: from },
         effects: EditorView.scrollIntoView(from, { y: 'center' }),
@@ -74,26 +75,3 @@ export function createEditor(asked: Asked) {
 }
 
 export type Editor = ReturnType<typeof createEditor>
-
-/** The browser's own selection stops at a remark below a line. */
-function selectAll({ state, dispatch }: EditorView): boolean {
-  dispatch(state.update({ selection: { anchor: 0, head: state.doc.length } }))
-  return true
-}
-
-/** A new line with the indentation of the one before, deeper after an opening bracket. */
-function breakLine({ state, dispatch }: EditorView): boolean {
-  if (state.readOnly) return false
-  const change = state.changeByRange(({ from, to }) => {
-    const { text } = state.doc.lineAt(from)
-    const indent = /^ */.exec(text)?.[0] ?? ''
-    const opens = '{['.includes(state.sliceDoc(from - 1, from) || ' ')
-    const closes = opens && '}]'.includes(state.sliceDoc(to, to + 1) || ' ')
-    const inside = `\n${indent}${opens ? '  ' : ''}`
-    const anchor = from + inside.length
-    const insert = closes ? `${inside}\n${indent}` : inside
-    return { changes: { from, to, insert }, range: EditorSelection.cursor(anchor) }
-  })
-  dispatch(state.update(change, { scrollIntoView: true, userEvent: 'input' }))
-  return true
-}

@@ -4,7 +4,6 @@ import { useEffect, useState } from 'react'
 import { call } from '../api/client.ts'
 import { asProblem } from '../api/problem.ts'
 import type { Remark } from '../editor/code-editor.tsx'
-import { readJson } from '../editor/read-json.ts'
 import { useMay } from '../session/session.ts'
 import { bodyOf, documentIn, isBegun, isRego } from './document.ts'
 import { texts } from './texts.ts'
@@ -67,20 +66,13 @@ export function useCheck(text: string, id: string | null): { state: Checked; rem
     staleTime: 60_000,
   })
   if (text !== rested) return { state: 'checking', remarks: query.data ?? none }
-  if (document === null) return { state: 'faulty', remarks: notJson(text) }
+  if (document === null) return { state: 'faulty', remarks: notJson }
   if (query.isFetching) return { state: 'checking', remarks: query.data ?? none }
   if (!query.data) return { state: 'unknown', remarks: none }
   return { state: query.data.length > 0 ? 'faulty' : 'valid', remarks: query.data }
 }
 
 const none: readonly Remark[] = []
-let lastNotJson: { text: string; remarks: Remark[] } = { text: '', remarks: [] }
-
-/** The same list for the same text, so that the editor does not show it again. */
-function notJson(text: string): Remark[] {
-  if (lastNotJson.text !== text) {
-    const range = readJson(text).fault ?? { from: 0, to: 0 }
-    lastNotJson = { text, remarks: [{ pointer: '', range, detail: texts.editor.notJson, tone: 'fault' }] }
-  }
-  return lastNotJson.remarks
-}
+const notJson: readonly Remark[] = [
+  { pointer: '', range: 'not_json', detail: texts.editor.notJson, tone: 'fault' },
+]
