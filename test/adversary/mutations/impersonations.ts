@@ -15,15 +15,15 @@ export const impersonationsMutations: readonly Mutation[] = [
     attacks: ['impersonation'],
     file: 'src/identity/impersonation/check-impersonation.ts',
     find: `  if (isOwner(member)) throw impersonationRefused('You cannot act as an owner.')
-  if (exceeds(actor, member))`,
-    replace: '  if (!isOwner(member) && exceeds(actor, member))',
+  const excess = excessOf(actor, member)`,
+    replace: '  const excess = isOwner(member) ? null : excessOf(actor, member)',
   },
   {
     what: 'stronger members can be acted as',
     attacks: ['impersonation'],
     file: 'src/identity/impersonation/check-impersonation.ts',
-    find: '  if (exceeds(actor, member))',
-    replace: '  if (isOwner(member) && exceeds(actor, member))',
+    find: '  const excess = excessOf(actor, member)',
+    replace: '  const excess = null',
   },
   {
     what: 'an impersonation outlives the permission',

@@ -42,15 +42,15 @@ export const requestsMutations: readonly Mutation[] = [
     what: 'NUL is passed to the database',
     attacks: ['malformed'],
     file: 'src/request/body/read-body.ts',
-    find: "return !value.includes('\\0') && value.isWellFormed()",
-    replace: 'return value.isWellFormed()',
+    find: 'if (unit === 0) return at',
+    replace: 'if (unit === 0) continue',
   },
   {
     what: 'lone surrogates reach the policy engine',
     attacks: ['malformed'],
     file: 'src/request/body/read-body.ts',
-    find: "return !value.includes('\\0') && value.isWellFormed()",
-    replace: "return !value.includes('\\0')",
+    find: 'if (!isPair) return at',
+    replace: 'if (!isPair) continue',
   },
   {
     what: 'arrays and texts are bodies',
@@ -62,10 +62,9 @@ export const requestsMutations: readonly Mutation[] = [
   {
     what: 'a repeated parameter counts',
     attacks: ['malformed'],
-    file: 'src/request/receive.ts',
-    find: `    if (Array.isArray(value)) throw invalidField(name, 'Give this parameter once.')
-`,
-    replace: '',
+    file: 'src/request/body/read-query.ts',
+    find: "if (Array.isArray(value)) throw invalidField(name, 'Give this parameter once.')",
+    replace: 'if (Array.isArray(value)) flat[name] = value.at(-1)!\n    if (Array.isArray(value)) continue',
   },
   {
     what: 'passwords are trimmed',

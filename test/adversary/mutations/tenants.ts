@@ -37,8 +37,15 @@ export const tenantsMutations: readonly Mutation[] = [
     what: 'admins change owners',
     attacks: ['privileges'],
     file: 'src/tenancy/members/keep-owners.ts',
-    find: "if (member.roles.includes('owner') && !isOwner(holderOf(caller)))",
-    replace: "if (member.roles.includes('nobody') && !isOwner(holderOf(caller)))",
+    find: "granted.some((role) => has(role, 'owner')) && !isOwner(holder)",
+    replace: 'false',
+    also: [
+      {
+        file: 'src/tenancy/members/keep-owners.ts',
+        find: "!has(role, 'member')",
+        replace: "!has(role, 'member') && !has(role, 'owner')",
+      },
+    ],
   },
   {
     what: 'the last owner can go',
@@ -53,10 +60,8 @@ export const tenantsMutations: readonly Mutation[] = [
     what: 'anybody grants the role of an owner',
     attacks: ['privileges'],
     file: 'src/tenancy/roles/grantable-roles.ts',
-    find: `  if (grants('owner') && !isOwner(giver)) return true
-  if ((grants('owner') || grants('admin')) && (!isManager(giver) || giver.scopes)) return true
-  return lackedOf(giver, roles.flatMap(permissionsIn)).length > 0`,
-    replace: "  return grants('auditor') && lackedOf(giver, roles.flatMap(permissionsIn)).length > 0",
+    find: '  for (const role of roles) {',
+    replace: "  for (const role of roles.filter(({ name }) => name !== 'owner')) {",
   },
   {
     what: 'roles grant what their maker lacks',
@@ -69,8 +74,8 @@ export const tenantsMutations: readonly Mutation[] = [
     what: 'members raise themselves',
     attacks: ['privileges'],
     file: 'src/tenancy/members/update-member.ts',
-    find: 'const isOwn = isKept || holder === caller.userId || holder === caller.impersonator?.id',
-    replace: "const isOwn = isKept || holder === ''",
+    find: 'const isOwn = isKept || isCaller(holder)',
+    replace: 'const isOwn = isKept',
   },
   {
     what: 'requesters approve their own requests',
