@@ -1,11 +1,9 @@
 import t from 'tap'
-import { attacks } from './attacks.ts'
 import { crossSite } from './cross-site.ts'
 import { crossTenant } from './cross-tenant.ts'
 import { expiry } from './expiry.ts'
 import { malformed } from './malformed.ts'
-import { filesOf, judge } from './mutation-run.ts'
-import { mutations } from './mutations.ts'
+import { judge } from './mutation-run.ts'
 import { privileges } from './privileges.ts'
 import { runAttack } from './run-attack.ts'
 import { secondFactors } from './second-factors.ts'
@@ -27,16 +25,4 @@ t.test('a mistake is found by a finding only, not by an attack that breaks off',
   t.equal(judge(1, `  FOUND the attack broke off: Error: ${gone}`), 'broken off')
   t.equal(judge(1, gone), 'broken off')
   t.equal(judge(null, ''), 'broken off')
-})
-
-t.test('the mistakes that the attacks have to find are still possible', async (t) => {
-  const gone: string[] = []
-  for (const mutation of mutations)
-    if ((await filesOf(mutation)).stale) gone.push(`${mutation.what}: ${mutation.file}`)
-  t.comment(`out of date in test/adversary/mutations: ${gone.join('; ') || 'none'}`)
-  t.ok(mutations.length - gone.length >= 60, `${mutations.length - gone.length} mistakes`)
-  const unknown = mutations
-    .flatMap((mutation) => mutation.attacks)
-    .filter((name) => !attacks.some((one) => one.name === name))
-  t.same(unknown, [], 'each names attacks that exist')
 })
