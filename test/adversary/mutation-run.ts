@@ -14,7 +14,17 @@ import { brokenOff } from './run-attack.ts'
 // Postgres that is gone ends the run. A run ends at its first finding.
 
 const root = join(import.meta.dirname, '..', '..')
-const copied = ['src', 'workers', 'packages', 'tools', 'test', 'policies', 'package.json', 'tsconfig.json']
+const copied = [
+  'src',
+  'workers',
+  'packages',
+  'tools',
+  'test',
+  'policies',
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+]
 
 type Verdict = { found: boolean; note: string }
 
@@ -93,7 +103,9 @@ async function tryMutation(copy: string, mutation: Mutation): Promise<Verdict | 
         output += data
       })
     const [code] = await once(child, 'close')
-    return judge(code, output)
+    const verdict = judge(code, output)
+    if (verdict === 'broken off') console.log(`broken off: ${output.trim().slice(-300)}`)
+    return verdict
   } finally {
     for (const file of texts.keys()) await cp(join(root, file), join(copy, file))
   }
