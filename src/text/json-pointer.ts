@@ -6,12 +6,15 @@ import { positionAt, type TextPosition } from './text-position.ts'
  * value around it; if the text is not JSON, its start. The text was parsed before, so it is not checked here.
  */
 export function locate(text: string, pointer: string): TextPosition {
-  const path = pointer
+  return positionAt(text, startOf(text, stepsOf(pointer)))
+}
+
+/** The path of a JSON Pointer (RFC 6901). */
+export const stepsOf = (pointer: string): string[] =>
+  pointer
     .split('/')
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-  return positionAt(text, startOf(text, path))
-}
 
 function startOf(text: string, path: readonly string[]): number {
   let at = skipBlank(text, 0)

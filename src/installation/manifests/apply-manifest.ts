@@ -75,7 +75,8 @@ export async function checkManifest(
   { db, receivers, config }: Pick<ApplyDeps, 'db' | 'receivers' | 'config'>,
   text: string,
 ): Promise<CheckedManifest> {
-  const document = readManifest(text, receivers)
+  const { document, faults: ofForm, standsAlone } = readManifest(text, receivers)
+  if (!document) throw new ManifestInvalid(ofForm)
   const { application } = document
   const rules = await asSystem(db, 'manifests belong to no tenant', readInstalledRules)
   const before = rules.manifests.find((manifest) => manifest.application === application) ?? null
@@ -85,7 +86,8 @@ export async function checkManifest(
   const { modules, faults: ofModules } = await compileModules(config, document, text, known)
   const result = compileManifest(document, others, text, await costsOf(conditions), modules)
   const changed = before ? faultsOfChanges(before.document, document, text) : []
-  const faults = [...ofModules, ...('faults' in result ? result.faults : []), ...changed]
+  const ofContent = [...ofModules, ...('faults' in result ? result.faults : []), ...changed]
+  const faults = [...ofForm, ...ofContent.filter(standsAlone)]
   if (faults.length > 0 || 'faults' in result) throw new ManifestInvalid(faults)
   const { $schema: _schema, ...stored } = document
   const checksum = createHash('sha256').update(canonicalJson(stored)).digest('hex')
