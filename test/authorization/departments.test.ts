@@ -100,7 +100,8 @@ t.test('a department that the tenant does not have permits nothing, and prevents
     t.equal(await may('machine:keep', { department_id }), false, String(department_id))
   }
   t.match((await evaluation('machine:lend', { department_id: foreign })).context, {
-    missing_attributes: ['resource.department_id'],
+    missing_attributes: [],
+    ill_typed_attributes: [{ name: 'resource.department_id', got: 'unknown department' }],
   })
   const { warnings } = await policy({ actions: ['machine:lend'], conditions: { ...named, value: foreign } })
   t.match(warnings, [{ pointer: '/conditions', code: 'unknown_department' }])

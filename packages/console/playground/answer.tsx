@@ -10,6 +10,7 @@ export function Answer({ answer }: { answer: PolicyTestAnswer }) {
     applies,
     reasons = [],
     missing_attributes: missing = [],
+    ill_typed_attributes: illTyped = [],
     obligations = [],
     messages = [],
   } = answer
@@ -53,6 +54,16 @@ export function Answer({ answer }: { answer: PolicyTestAnswer }) {
           {texts.missing}{' '}
           {missing.map((name) => (
             <code key={name}>{name} </code>
+          ))}
+        </p>
+      )}
+      {illTyped.length > 0 && (
+        <p className="muted">
+          {texts.illTyped}{' '}
+          {illTyped.map(({ name, expected, got }) => (
+            <span key={name}>
+              <code>{name}</code> {texts.expectedGot(expected, got)}{' '}
+            </span>
           ))}
         </p>
       )}

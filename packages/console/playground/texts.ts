@@ -20,6 +20,8 @@ export const texts = {
   messages: 'What its module says',
   noCondition: 'The policy has no condition: it always applies to those it is about.',
   missing: 'The question lacks values that the condition reads. Missing values deny, and do not allow:',
+  illTyped: 'Values of another type count as missing:',
+  expectedGot: (expected: string, got: string) => `(expected ${expected}, got ${got})`,
   obligations: 'What the answer requires',
   noAnswer:
     'Write a policy, or begin with an example: the decision and each part of the condition appear here.',

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { policyEffects } from '../../policy-engine/compile/policy-document.ts'
+import type { AttributeFaults, IllTyped } from '../../policy-engine/evaluate/attribute-faults.ts'
 import type { UnknownWords } from '../../request/policies-in-force.ts'
 
 export const effectSchema = z.enum(policyEffects)
@@ -38,10 +39,23 @@ export const obligationSchema = z.object({
   properties: z.record(z.string(), z.unknown()).optional(),
 })
 
+/** Attributes with values of another type than policies read. */
+export const illTypedSchema = z
+  .array(z.object({ name: z.string(), expected: z.string(), got: z.string() }))
+  .meta({
+    description:
+      'Attributes that policies read and that have a value of another type, which counts as missing: `expected` is the type of the attribute, `got` that of the value; 64 at most',
+  })
+
 /** Possible mistakes in an answered question. */
 export const hintsShape = {
-  missing_attributes: z.array(z.string()).meta({
-    description: 'Attributes that policies read and the question lacked or had with another type; 64 at most',
+  missing_attributes: z
+    .array(z.string())
+    .meta({ description: 'Attributes that policies read and the question lacked; 64 at most' }),
+  ill_typed_attributes: illTypedSchema,
+  ignored_properties: z.array(z.string()).meta({
+    description:
+      'Attributes that policies read and the question sent, but of which a registered or built-in value counts, or none; 64 at most',
   }),
   unknown_action: z
     .boolean()
@@ -54,17 +68,24 @@ export const hintsShape = {
 
 export interface Hints {
   missing_attributes: string[]
+  ill_typed_attributes: IllTyped[]
+  ignored_properties: string[]
   unknown_action: boolean
   unknown_resource_type: boolean
 }
 
 /** The hints for a reader. Unless `whole`, they leave out which attributes of members the tenant's policies read. */
-export const hintsOf = (
+export function hintsOf(
   whole: boolean,
-  missing: readonly string[] = [],
+  { missing = [], illTyped = [], ignored = [] }: Partial<AttributeFaults>,
   unknown: UnknownWords = { action: false, resourceType: false },
-): Hints => ({
-  missing_attributes: missing.filter((name) => whole || !name.startsWith('subject.')),
-  unknown_action: unknown.action,
-  unknown_resource_type: unknown.resourceType,
-})
+): Hints {
+  const isShown = (name: string) => whole || !name.startsWith('subject.')
+  return {
+    missing_attributes: missing.filter(isShown),
+    ill_typed_attributes: illTyped.filter(({ name }) => isShown(name)),
+    ignored_properties: ignored.filter(isShown),
+    unknown_action: unknown.action,
+    unknown_resource_type: unknown.resourceType,
+  }
+}

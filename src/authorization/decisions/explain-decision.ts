@@ -22,8 +22,8 @@ import { type ExplainVersions, type PolicyRef, unmetPolicies, unmetSentence } fr
  * decisions get the reasons, without policies and conditions.
  */
 export async function explainDecision(deps: Deps, caller: Caller, { row, whole }: LoadedDecision) {
-  const { missing, unknown } = 'cut' in row.facts ? {} : row.facts
-  const hints = hintsOf(whole, missing, unknown)
+  const facts = 'cut' in row.facts ? undefined : row.facts
+  const hints = hintsOf(whole, facts ?? {}, facts?.unknown)
   if (!whole) {
     const explanation = [
       summaryOf(row),
@@ -75,6 +75,7 @@ export async function explainDecision(deps: Deps, caller: Caller, { row, whole }
 /** Possible mistakes in the question, as sentences. */
 function doubts({ action, resource_type: type, reasons }: DecisionRow, hints: Hints): string[] {
   const { missing_attributes: missing, unknown_action, unknown_resource_type } = hints
+  const { ill_typed_attributes: illTyped, ignored_properties: ignored } = hints
   const isReason = (code: string) => reasons.some((reason) => reason.code === code)
   return [
     ...(unknown_action && !isReason('unknown_action')
@@ -85,6 +86,15 @@ function doubts({ action, resource_type: type, reasons }: DecisionRow, hints: Hi
       : []),
     ...(missing.length > 0
       ? [`The question lacks attributes that policies read: ${missing.join(', ')}.`]
+      : []),
+    ...illTyped.map(
+      ({ name, expected, got }) =>
+        `The value of ${name} counts as missing: expected ${expected}, got ${got}.`,
+    ),
+    ...(ignored.length > 0
+      ? [
+          `The question sends values that do not count, because the service takes its own: ${ignored.join(', ')}.`,
+        ]
       : []),
   ]
 }

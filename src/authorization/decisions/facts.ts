@@ -1,12 +1,13 @@
 import { builtInAttributes } from '../../policy-engine/catalogue/built-in-attributes.ts'
 import type { Slice } from '../../policy-engine/compile/compiled-policy.ts'
 import { attributeOf, derivedFrom, pathName } from '../../policy-engine/compile/departments.ts'
-import { attributesOf, missingAttributes } from '../../policy-engine/evaluate/attributes.ts'
+import { type AttributeFaults, attributeFaults } from '../../policy-engine/evaluate/attribute-faults.ts'
+import { attributesOf } from '../../policy-engine/evaluate/attributes.ts'
 import type { AnyQuery, Membership, Resource, SentAttributes } from '../../policy-engine/evaluate/query.ts'
 import type { UnknownWords } from '../../request/policies-in-force.ts'
 
 /** A recorded question without its policies: enough to explain the answer and to decide again. */
-type WholeFacts = Omit<AnyQuery, 'slice' | 'approval' | 'requestId' | 'now' | 'departments'> & {
+type WholeFacts = Omit<AnyQuery, 'slice' | 'approval' | 'requestId' | 'now' | 'departments' | 'offered'> & {
   application?: true
   sent?: SentAttributes
   /**
@@ -14,12 +15,10 @@ type WholeFacts = Omit<AnyQuery, 'slice' | 'approval' | 'requestId' | 'now' | 'd
    * kept
    */
   looked: readonly string[]
-  /** the attributes among `looked` that the question lacked; absent in older rows, as is `unknown` */
-  missing?: readonly string[]
   /** the departments that the policies read, with their parents at that time */
   departments?: Readonly<Record<string, string | null>>
   unknown?: UnknownWords
-}
+} & Partial<AttributeFaults>
 
 /** Replaces facts that are too large, and those of an erased person. Only the other columns are known. */
 interface NoFacts {
@@ -36,8 +35,8 @@ const maxBytesOfService = 16 * 1024
  * otherwise. If it is longer, these values are left out, and if it is still too long, all facts are.
  */
 export function factsOf(query: AnyQuery, maxBytes: number, unknown?: UnknownWords): Facts {
-  const missing = missingAttributes(query)
-  const whole = { ...wholeFacts(query), ...(missing.length > 0 && { missing }), ...(unknown && { unknown }) }
+  const faults = Object.entries(attributeFaults(query)).filter(([, names]) => names.length > 0)
+  const whole = { ...wholeFacts(query), ...Object.fromEntries(faults), ...(unknown && { unknown }) }
   const max = 'application' in query ? maxBytes : maxBytesOfService
   return [whole, withoutValues(whole)].find((facts) => bytesOf(facts) <= max) ?? { cut: true }
 }
@@ -51,6 +50,7 @@ function wholeFacts(query: AnyQuery): WholeFacts {
     requestId: _request,
     now: _now,
     departments: _,
+    offered: _offered,
     // The row is the subject's, and is erased with them.
     askedBy: _asker,
     ...rest
@@ -142,7 +142,8 @@ export function queryFrom(
   slice: Slice,
 ): AnyQuery | null {
   if ('cut' in row.facts || notRecorded(row.facts, slice).length > 0) return null
-  const { looked: _looked, missing: _missing, unknown: _unknown, departments, ...facts } = row.facts
+  const { looked: _looked, unknown: _unknown, departments, ...whole } = row.facts
+  const { missing: _missing, illTyped: _illTyped, ignored: _ignored, ...facts } = whole
   return {
     ...facts,
     slice,

@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Deps } from '../../deps.ts'
 import type { DecisionPace } from '../../limits/decision-budget.ts'
-import { missingAttributes } from '../../policy-engine/evaluate/attributes.ts'
+import { attributeFaults } from '../../policy-engine/evaluate/attribute-faults.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import { stepUpDue } from '../../request/answer/obligations.ts'
 import { toJsonReason } from '../../request/answer/refusal.ts'
@@ -57,7 +57,7 @@ export async function answerAll(
   const asksAboutAll = caller.may({ type: 'access' })
   const answered = await useApprovals(deps, caller, policies, asked, pace)
   return answered.map(({ id, query, decision, kind, known, unknown, hints: approvals }) => {
-    const hints = hintsOf(asksAboutAll, missingAttributes(query), unknown)
+    const hints = hintsOf(asksAboutAll, attributeFaults(query), unknown)
     const isSelf = known?.id === caller.userId
     const lacking = isSelf ? stepUpOf(decision, caller, query.now) : {}
     return {
@@ -112,6 +112,8 @@ function answerOf(
       reasons: decision.reasons.map((reason) => toJsonReason(reason, decision.action, decision.isSelf)),
       obligations: [...decision.obligations],
       missing_attributes: decision.missing_attributes,
+      ill_typed_attributes: decision.ill_typed_attributes,
+      ignored_properties: decision.ignored_properties,
       unknown_action: decision.unknown_action,
       unknown_resource_type: decision.unknown_resource_type,
       policy_revision: revision,

@@ -118,7 +118,14 @@ export function queryOf(
   const id = known?.id ?? question.subject.id
   const tenant = caller.auth.tenant
   if (!tenant) throw new Error('A question needs a tenant')
+  const offered = {
+    subject: question.subject.properties ?? {},
+    resource: question.resource.properties ?? {},
+    action: question.action.properties ?? {},
+    environment: question.context ?? {},
+  }
   const common = {
+    offered,
     requestId: caller.requestInfo.requestId,
     now,
     phase: 'resource' as const,
@@ -147,12 +154,7 @@ export function queryOf(
       subject: { ...subject, type, email: subject.email ?? '', session: session ?? assumed },
     }
   }
-  const sent = {
-    subject: question.subject.properties ?? {},
-    resource: propertiesThatCount(question.resource.properties ?? {}, object, callerKeys),
-    action: question.action.properties ?? {},
-    environment: question.context ?? {},
-  }
+  const sent = { ...offered, resource: propertiesThatCount(offered.resource, object, callerKeys) }
   const { type } = question.subject
   return { ...common, application: true, action, subject: { ...subject, type, session }, sent }
 }

@@ -1,6 +1,6 @@
 import { canonicalAddress } from '../compile/addresses.ts'
 import type { DataType, Scalar } from '../compile/conditions.ts'
-import { attributeOf, departmentPath, derivedFrom } from '../compile/departments.ts'
+import { departmentPath, derivedFrom } from '../compile/departments.ts'
 import { instantOf } from '../compile/instants.ts'
 import { localTime } from './local-time.ts'
 import type { AnyQuery, SentAttributes } from './query.ts'
@@ -8,9 +8,10 @@ import type { AnyQuery, SentAttributes } from './query.ts'
 /** The value of an attribute as policies compare it: times in ms, addresses in canonical spelling. */
 export type AttributeValue = Scalar | Scalar[]
 
-const longestText = 1024
-// More than the roles that one member can have.
-const longestList = 128
+/** Longer texts prove nothing. */
+export const longestText = 1024
+/** More values than the roles that one member can have. */
+export const longestList = 128
 
 /**
  * The values of the wanted attributes (default: those that the query's slice reads), normalised to their declared
@@ -37,15 +38,6 @@ export function rawAttributes(query: AnyQuery, names: readonly string[]): Record
       .filter(([, value]) => value !== undefined && value !== null)
       .map(([name, value]) => [name, value instanceof Date ? value.toISOString() : value]),
   )
-}
-
-const maxMissing = 64
-
-/** The attributes that the policies read and that the query lacks or has with another type; 64 at most. */
-export function missingAttributes(query: AnyQuery): string[] {
-  const values = attributesOf(query)
-  const missing = Object.keys(query.slice.attributes).filter((name) => (values[name] ?? null) === null)
-  return [...new Set(missing.map(attributeOf))].slice(0, maxMissing)
 }
 
 /** A value as policies compare it; undefined if it is not of the declared type. */

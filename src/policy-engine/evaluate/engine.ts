@@ -211,7 +211,7 @@ function explain(
     const answer = readDecision(result?.decision, query)
     return {
       answer,
-      policies: explained(result?.policies ?? [], policies, explainedInput.attrs, found?.messages),
+      policies: explained(query, result?.policies ?? [], policies, explainedInput.attrs, found?.messages),
     }
   }
   const result = run({ slice, input, evaluate }, true)

@@ -2,8 +2,8 @@ import { type CheckedCondition, checkCondition, groupOf } from '../compile/check
 import type { CompiledPolicy } from '../compile/compiled-policy.ts'
 import { proofOf } from '../compile/condition-proof.ts'
 import type { Condition, ConditionLeaf, DataType } from '../compile/conditions.ts'
-import { attributeOf } from '../compile/departments.ts'
 import type { PolicyDocument } from '../compile/policy-document.ts'
+import { type IllTyped, valueFaults } from './attribute-faults.ts'
 import { type AttributeValue, attributesOf } from './attributes.ts'
 import type { Decision } from './decision.ts'
 import { type AnyQuery, policyInput } from './query.ts'
@@ -41,6 +41,7 @@ interface PolicyExplanation {
   /** it covers the subject, and its condition makes it apply; with a missing value, a deny or a gate applies */
   applies: boolean
   missing_attributes: string[]
+  ill_typed_attributes: IllTyped[]
   /** null if the policy has no condition */
   trace: TraceNode | null
   /** what its module says */
@@ -95,6 +96,7 @@ export interface ExplainAnswer {
 
 /** Joins the module's answers to the policies as written. Throws if the answers are about other policies. */
 export function explained(
+  query: AnyQuery,
   answers: readonly PolicyAnswer[],
   policies: readonly ExplainedPolicy[],
   attrs: Readonly<Record<string, AttributeValue | null>>,
@@ -105,14 +107,27 @@ export function explained(
     const answer = answers[index] as PolicyAnswer
     if (answer.policy_id !== id) throw new Error('the explanation is about another policy')
     const outcomes = new Map(answer.nodes.map(({ path, outcome }) => [path, outcome]))
-    const read = compiled.module?.needed ?? Object.keys(compiled.attributes)
-    const names = read.filter((name) => (attrs[name] ?? null) === null)
-    const missing = [...new Set(names.map(attributeOf))]
+    const { missing, illTyped } = valueFaults(query, wantedBy(compiled))
     const trace = document.conditions && traced(document.conditions, '/conditions', outcomes, attrs)
     const said = [...(messages.get(id) ?? [])]
-    return { policy_id: id, applies: answer.applies, missing_attributes: missing, trace, messages: said }
+    return {
+      policy_id: id,
+      applies: answer.applies,
+      missing_attributes: missing,
+      ill_typed_attributes: illTyped,
+      trace,
+      messages: said,
+    }
   })
 }
+
+/** What a policy needs: of a module, what it does not read only if it is there. */
+const wantedBy = ({ attributes, module }: CompiledPolicy) =>
+  module
+    ? Object.fromEntries(
+        module.needed.flatMap((name) => (attributes[name] ? [[name, attributes[name]]] : [])),
+      )
+    : attributes
 
 // The attributes keep the types that they had when the policy was compiled.
 function nodesOf(document: PolicyDocument, { attributes }: CompiledPolicy): ConditionNode[] {

@@ -122,6 +122,8 @@ interface Question {
   othersCanApprove?: boolean
   /** the departments of a recorded question, as they were; others are those of the slice */
   departments?: Departments
+  /** what an application sent, also what does not count; no rule reads it, hints do */
+  offered?: SentAttributes
   /** who asks, where that can be another one than the subject; their work is counted, no rule reads it */
   askedBy?: Asker
 }

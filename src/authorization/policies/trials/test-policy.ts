@@ -114,6 +114,7 @@ function explained({ access }: Deps, caller: Caller, { tested }: Trial, { query,
     ),
     obligations: [...decision.obligations],
     missing_attributes: about.missing_attributes,
+    ill_typed_attributes: about.ill_typed_attributes,
     trace: about.trace && withoutWithheld(about.trace, isWithheld),
     messages: about.messages,
   }

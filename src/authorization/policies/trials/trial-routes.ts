@@ -3,6 +3,7 @@ import type { Deps } from '../../../deps.ts'
 import { type Route, resourceRoute, route } from '../../../request/route.ts'
 import {
   effectSchema,
+  illTypedSchema,
   matchedSchema,
   obligationSchema,
   reasonSchema,
@@ -21,6 +22,7 @@ const testAnswer = z
     reasons: z.array(reasonSchema).optional(),
     obligations: z.array(obligationSchema).optional(),
     missing_attributes: z.array(z.string()).optional(),
+    ill_typed_attributes: illTypedSchema.optional(),
     trace: z
       .unknown()
       .optional()
