@@ -46,7 +46,7 @@ _verdict := _deny(invariants.reasons, []) if {
 	count(abac.gates) == 0
 	count(abac.duties) == 0
 	count(platform.demands) == 0
-} else := _deny([_rbac_reason], []) if {
+} else := _deny(_ungranted_reasons, []) if {
 	not _granted
 } else := {
 	"effect": "require_approval",
@@ -92,6 +92,11 @@ _granted if rbac.granted
 _granted if count(abac.allows) > 0
 
 _rbac_reason := {"code": rbac.outcome, "layer": "rbac"}
+
+# Where a policy about the subject does not apply, its condition is why, and not the roles.
+_ungranted_reasons := [{"code": "policy_not_met", "layer": "policy"}, _rbac_reason] if {
+	abac.could_permit
+} else := [_rbac_reason]
 
 _grant_reasons := [_rbac_reason] if {
 	rbac.granted

@@ -34,7 +34,11 @@ t.test('an explained denial names the allow policies that did not apply, and wha
     action: { name: 'order:read' },
     resource: { type: 'order', id: '1', properties: { amount: 5000, owner_id: owner.id } },
   })
-  t.equal(asked.body.decision, false)
+  t.match(asked.body, {
+    decision: false,
+    context: { reasons: [{ code: 'policy_not_met', layer: 'policy' }, { code: 'missing_permission' }] },
+  })
+  t.equal('policy_id' in asked.body.context.reasons[0], false, 'only who reads policies learns which')
   const url = `/api/v1/decisions/${asked.body.context.id}/explain/`
   const { status, body } = await owner.get(url)
   t.equal(status, 200)

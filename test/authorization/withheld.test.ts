@@ -121,6 +121,50 @@ t.test('an explained denial leaves out policies that compare what its reader can
   t.same([await unmet(auditor), await unmet(owner)], [[], both])
 })
 
+t.test('an explained decision shows no comparison of what its reader cannot read', async (t) => {
+  const { owner, auditor, member } = await furnished()
+  const deny = { effect: 'deny', actions: ['ship:sink'], subjects: { roles: ['member'] } }
+  for (const attribute of ['subject.clearance', 'resource.clearance'])
+    await owner.post(policies, { ...deny, name: `By ${attribute}`, conditions: leaf(attribute, 'gte', 5) })
+  const { body } = await owner.post('/access/v1/evaluation', {
+    subject: { type: 'user', id: member.id },
+    action: { name: 'ship:sink' },
+    resource: { type: 'ship', id: '1' },
+  })
+  const compared = async (by: Client) => {
+    const explained = await by.get(`/api/v1/decisions/${body.context.id}/explain/`)
+    t.match(explained, { status: 200, body: { matched: [{}, {}] } })
+    const { trace, explanation } = explained.body
+    const said = ['subject.clearance', 'resource.clearance'].filter((name) =>
+      explanation.some((sentence: string) => sentence.startsWith(`"${name} gte 5" is true: the value is 9`)),
+    )
+    const shown = trace.map((one: { trace: { attribute: string } }) => one.trace.attribute).toSorted()
+    t.same(shown, said.toSorted())
+    return shown
+  }
+  const both = ['resource.clearance', 'subject.clearance']
+  t.same(await compared(auditor), both)
+  await hide(owner, 'member:list', leaf('resource.roles', 'contains', 'member'))
+  t.same(await compared(auditor), ['resource.clearance'])
+  await hide(owner, 'registered_resource:list')
+  t.same([await compared(auditor), await compared(owner)], [[], both])
+})
+
+t.test('an explained decision shows no comparison of a policy that its reader cannot read', async (t) => {
+  const { owner, auditor, member } = await furnished()
+  const deny = { effect: 'deny', actions: ['ship:sink'], conditions: leaf('resource.clearance', 'gte', 5) }
+  await owner.post(policies, { ...deny, name: 'Secret' })
+  const { body } = await owner.post('/access/v1/evaluation', {
+    subject: { type: 'user', id: member.id },
+    action: { name: 'ship:sink' },
+    resource: { type: 'ship', id: '1' },
+  })
+  await hide(owner, 'policy:read')
+  const explained = async (by: Client) =>
+    (await by.get(`/api/v1/decisions/${body.context.id}/explain/`)).body.trace.length
+  t.same([await explained(auditor), await explained(owner)], [0, 1])
+})
+
 t.test('a preview decides only the decisions that its reader can read, as they can read them', async (t) => {
   const { owner, auditor, member } = await furnished()
   const question = {

@@ -55,6 +55,17 @@ allows := [policy |
 	_action.widen
 }
 
+default could_permit := false
+
+# METADATA
+# title: Could permit
+# description: Whether an allow policy is about the subject, whether it applies or not.
+could_permit if {
+	data.slice.allow.filled
+	_action.widen
+	count(_keys(data.slice.allow)) > 0
+}
+
 default duties := []
 
 # METADATA

@@ -9,17 +9,25 @@ import type { Caller } from '../../request/caller.ts'
 import { askerIn } from '../../request/decide.ts'
 import { findModuleOf, unzipped } from '../policies/modules/module-store.ts'
 import { readPolicySchema, roleFinder } from '../policies/policy-schema.ts'
+import { policyReader } from '../policies/readable-parts.ts'
 import { findVersion } from '../policies/store.ts'
 import { type Hints, hintsOf } from './answer-schemas.ts'
 import { queryFrom } from './facts.ts'
 import { type LoadedDecision, showDecision } from './read-decisions.ts'
 import type { DecisionRow } from './store.ts'
-import { type ExplainVersions, type PolicyRef, unmetPolicies, unmetSentence } from './unmet-policies.ts'
+import {
+  type ExplainVersions,
+  type PolicyRef,
+  unmetPolicies,
+  unmetSentence,
+  withheldFrom,
+} from './unmet-policies.ts'
 
 /**
  * A decision with its explanation in sentences, and the conditions of the matched policies with the values they were
- * compared with. Of a denial by roles, also the allow policies that do not apply. Readers who can read only their own
- * decisions get the reasons, without policies and conditions.
+ * compared with. Of a denial by roles, also the allow policies that do not apply. Left out are policies that the caller cannot
+ * read, and those that compare what the caller cannot read: their outcome would tell the value. Readers who can read only
+ * their own decisions get the reasons, without policies and conditions.
  */
 export async function explainDecision(deps: Deps, caller: Caller, { row, whole }: LoadedDecision) {
   const facts = 'cut' in row.facts ? undefined : row.facts
@@ -39,17 +47,22 @@ export async function explainDecision(deps: Deps, caller: Caller, { row, whole }
     }
   }
   const query = queryFrom(row, emptySlice(caller.tenantId, row.policy_revision))
+  const isWithheld = query ? await withheldFrom(deps, caller, query) : () => false
+  const isRead = policyReader(caller)
+  const isShown = ({ compiled }: ExplainedPolicy) => !Object.keys(compiled.attributes).some(isWithheld)
   // The recorded decision is not made again; the module only evaluates the conditions of the policies.
   const explain: ExplainVersions = async (refs) => {
-    const versions = query ? await policiesOf(deps, caller, refs) : []
+    const versions = query ? (await policiesOf(deps, caller, refs)).filter(isShown) : []
     if (!query || versions.length === 0) return []
     const { trials } = deps.access
     const modules = versions.flatMap(({ wasm }) => wasm ?? [])
     if (modules.length > 0) await trials.warmModules(modules)
     return trials.explain({ ...query, askedBy: askerIn(caller) }, versions).policies
   }
-  const policies = await explain(row.matched)
-  const unmet = query ? await unmetPolicies(deps, caller, row, query, explain) : []
+  const policies = await explain(
+    row.matched.filter(({ policy_id: id, ...named }) => isRead({ id, ...named })),
+  )
+  const unmet = query ? await unmetPolicies(deps, caller, { row, query, isWithheld }, explain) : []
   const decision = { ...row, durationUs: 0, approval: null, provisional: false }
   const matched = row.matched.map((match) => ({ ...match, priority: 0 }))
   const sentences = explanationSentences(
@@ -63,7 +76,7 @@ export async function explainDecision(deps: Deps, caller: Caller, { row, whole }
     explanation: [
       summaryOf(row),
       ...sentences,
-      ...rolesOf(row),
+      ...(isWithheld('subject.roles') ? [] : rolesOf(row)),
       ...unmet.map(unmetSentence),
       ...doubts(row, hints),
     ],

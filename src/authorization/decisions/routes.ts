@@ -44,7 +44,8 @@ const explained = decisionSchema
     ...hintsShape,
     explanation: z.array(z.string()).meta({ description: 'Why, in sentences' }),
     trace: z.array(z.unknown()).meta({
-      description: 'The condition of each matched policy, with the values that it was compared with',
+      description:
+        'The condition of each matched policy, with the values that it was compared with. Policies that you cannot read are left out, and those that compare what you cannot read of the member or the registered resource',
     }),
     unmet_policies: z.array(unmetSchema).meta({
       description:

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { actions, isServiceAction } from '../../policy-engine/catalogue/actions.ts'
+import { attributeOf } from '../../policy-engine/compile/departments.ts'
 import { concerns } from '../../policy-engine/compile/slice.ts'
 import {
   type Explanation,
@@ -49,6 +50,13 @@ export interface PolicyRef {
   version: number
 }
 
+/** A recorded question, and what of it the caller cannot read. */
+interface AskedAgain {
+  row: DecisionRow
+  query: AnyQuery
+  isWithheld: (attribute: string) => boolean
+}
+
 /** Evaluates policies for the recorded question. */
 export type ExplainVersions = (refs: readonly PolicyRef[]) => Promise<Explanation['policies']>
 
@@ -60,8 +68,7 @@ export type ExplainVersions = (refs: readonly PolicyRef[]) => Promise<Explanatio
 export async function unmetPolicies(
   deps: Deps,
   caller: Caller,
-  row: DecisionRow,
-  query: AnyQuery,
+  { row, query, isWithheld }: AskedAgain,
   explain: ExplainVersions,
 ): Promise<UnmetPolicy[]> {
   const isUngranted = row.reasons.some(({ code }) => code === 'missing_permission' || code === 'not_owner')
@@ -78,8 +85,6 @@ export async function unmetPolicies(
     const { id, name, compiled } = policy
     if (isRead({ id, name, effect: compiled.effect })) found.push(policy)
   }
-  if (found.length === 0) return []
-  const isWithheld = await withheldFrom(deps, caller, query)
   const near = found
     .filter(({ compiled }) => !Object.keys(compiled.attributes).some(isWithheld))
     .map((policy) => ({ ...policy, covers: isAbout(policy, query) }))
@@ -127,14 +132,19 @@ function isAbout({ compiled: { subjects } }: PolicyInStore, { subject }: AnyQuer
 }
 
 /** The same as for a test of a policy: the values of a member or a registered resource that the caller could not read. */
-async function withheldFrom(deps: Deps, caller: Caller, query: AnyQuery): Promise<(name: string) => boolean> {
+export async function withheldFrom(
+  deps: Deps,
+  caller: Caller,
+  query: AnyQuery,
+): Promise<AskedAgain['isWithheld']> {
   const { type, id, fields = {} } = query.resource
   const { isWithheld: ofSubject } = await subjectOf(deps, caller, query.subject, '')
   const isStored = 'application' in query && id && Object.keys(fields).length > 0
   const { isWithheld: ofResource } = isStored
     ? await readableResource(deps, caller, { type, id })
     : readable(null)
-  return (name) => ofSubject(name) || ofResource(name)
+  const isOf = (name: string) => ofSubject(name) || ofResource(name)
+  return (name) => isOf(attributeOf(name))
 }
 
 /** Why a policy did not apply. */

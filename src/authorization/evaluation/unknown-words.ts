@@ -42,7 +42,7 @@ export function withUnknownWords(decision: Decision, unknown: UnknownWords): Dec
     ...(unknown.resourceType ? [{ code: 'unknown_resource_type', layer: 'rbac' } as const] : []),
   ]
   const others = decision.reasons.filter(({ code }) => code !== 'unknown_action')
-  const isUngranted = others.every(({ layer }) => layer === 'rbac')
+  const isUngranted = others.every(({ code, layer }) => layer === 'rbac' || code === 'policy_not_met')
   return { ...decision, reasons: isUngranted ? [...words, ...others] : [...others, ...words] }
 }
 

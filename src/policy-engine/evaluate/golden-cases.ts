@@ -124,7 +124,7 @@ function operatorCase(
   const { row, effect, situation } = given
   const { set, answers } = given.outcomes[effect]
   const outcome = situation === 'missing' ? (row.missing ?? 'unknown') : situation
-  const [answer, code] = answers[outcome] ?? (answers.unknown as [string, string])
+  const [answer, ...codes] = answers[outcome] ?? (answers.unknown as [string, string])
   // Null stands for a value of another type.
   const attrs = situation === 'missing' ? {} : { 'subject.x': row[situation] ?? null }
   const more = (row.attrs ?? {}) as object
@@ -141,7 +141,7 @@ function operatorCase(
       [`slice/${effect}/any`]: ['p'],
     },
     effect: answer,
-    codes: [code],
+    codes,
   })
 }
 

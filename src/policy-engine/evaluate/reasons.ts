@@ -24,6 +24,7 @@ const reasonSentences = {
   policy_deny: 'A policy of the tenant forbids this.',
   policy_timeout: 'A policy of the tenant gave no answer in time, so this is denied.',
   policy_failed: 'A policy of the tenant failed, so this is denied.',
+  policy_not_met: 'A policy of the tenant can permit this, but its conditions are not met.',
   policy_allow: 'A policy of the tenant permits this.',
   policy_gate: 'A policy of the tenant requires an approval first.',
   approval_granted: 'The approval that a policy requires was given.',
