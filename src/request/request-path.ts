@@ -11,7 +11,7 @@ import { receiver, validInput } from './receive.ts'
 import type { DecidedRoute, PathDeps, RequestContext } from './request-context.ts'
 import type { Route } from './route.ts'
 import { runRoute } from './run-route.ts'
-import { bearerTokens, type Credentials } from './verify-token.ts'
+import { bearerTokens, type Credentials, inFormOf, type VerifyDeps } from './verify-token.ts'
 
 /**
  * The path of one request to a route, from top to bottom. The steps of every request come first (app.ts): its id, log
@@ -19,7 +19,7 @@ import { bearerTokens, type Credentials } from './verify-token.ts'
  * resource, 409.
  */
 export function requestPath(
-  deps: PathDeps,
+  deps: PathDeps & VerifyDeps,
   route: Route,
   credentials: Credentials = bearerTokens(deps),
 ): Middleware {
@@ -34,7 +34,7 @@ export function requestPath(
       await route.before?.(http.state.requestInfo) //                         429
       const input = validInput(await receive(http)) //                        400, 412, 413, 415
       const answer = await route.handle({ ...input, caller: null }, undefined)
-      respond(http, route, await credentials.keepTokens(http, answer))
+      respond(http, route, await inFormOf(credentials, http, answer))
       return
     }
     const claims = await credentials.verify(http) //                          401, 429
@@ -52,7 +52,7 @@ export function requestPath(
         const input = validInput(received) //                                 400, 412, 413, 415
         const answer = await runRoute(deps, request, input, loading.loaded) // 404, 403, 409
         const shown = await showAnswer(deps, request, answer) //              obligations: mask, step up (401)
-        respond(http, route, await credentials.keepTokens(http, shown))
+        respond(http, route, await inFormOf(credentials, http, shown)) //      a sign-in: 401
       }
       await deps.semaphores.perTenant(claims.tenantId, (outside) => holdingSlot(outside, run))
     } finally {

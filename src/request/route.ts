@@ -6,6 +6,7 @@ import type { RequestInfo } from '../http/request-info.ts'
 import type { ActionName } from '../policy-engine/catalogue/actions.ts'
 import type { DecidedPage } from './answer/decided-page.ts'
 import type { Found, Versioned } from './answer/etag.ts'
+import type { WithCredentials } from './answer/with-credentials.ts'
 import type { Bearer, Caller, ResourceOf } from './caller.ts'
 import type { ItemDecisions } from './item-decisions.ts'
 
@@ -31,6 +32,7 @@ export type Answered<R extends ZodType> =
   | Versioned<z.input<R>>
   | Found<z.input<R>>
   | DecidedPage<z.input<R>>
+  | WithCredentials
   | undefined
   // biome-ignore lint/suspicious/noConfusingVoidType: a 204 has nothing to return
   | void
@@ -82,7 +84,6 @@ export interface Common<B extends ZodType, Q extends ZodObject, R extends ZodTyp
 /** What a load needs: the caller and the parameters of the path. */
 export type Target = Pick<RouteInput<unknown, unknown, Caller>, 'caller' | 'params'>
 export type LoadTarget = Pick<AnyLoadInput, 'caller' | 'params'>
-
 type InputOf<B extends ZodType, Q extends ZodObject, C = Caller> = RouteInput<z.output<B>, z.output<Q>, C>
 
 /**
@@ -211,7 +212,6 @@ export interface ChangingMany {
 
 export type AnyInput = RouteInput<unknown, unknown, Caller | null>
 export type AnyLoadInput = Omit<RouteInput<unknown, unknown, Bearer>, 'requestInfo'>
-
 export const defaults = { body: undefined, query: undefined, scope: 'token', anonymous: false } as const
 
 /** A route that is decided before it runs. */

@@ -2,31 +2,38 @@ import type { Context } from 'koa'
 import type { TokenSigner } from '../crypto/token-signer.ts'
 import { tokenNotValid } from '../errors.ts'
 import { bearerToken } from '../http/bearer-token.ts'
+import { WithCredentials } from './answer/with-credentials.ts'
 import { type Claims, spenderOf } from './caller.ts'
 import type { ApiKeys, CallBudget } from './ports.ts'
 
-interface VerifyDeps {
+export interface VerifyDeps {
   signer: TokenSigner
   apiKeys: ApiKeys
   budget: CallBudget
   clock: () => number
+  /** Signs what a feature opened, for a client that holds tokens. Returns the whole body. */
+  tokensOf(answer: WithCredentials): Promise<unknown>
 }
 
-/** How requests name their caller. */
+/** How requests name their caller, and how their client keeps what it signs in with. */
 export interface Credentials {
   arePresent(http: Context): boolean
   /** Throws 401, and 429 when the user or tenant has no calls left. */
   verify(http: Context): Promise<Claims>
-  /** The answer as the client receives it. Where the client holds no tokens, they are kept for it here. */
-  keepTokens(http: Context, answer: unknown): Promise<unknown>
+  /** The body for the client. Throws 401 where it has to show a second factor first. */
+  handOut(http: Context, answer: WithCredentials): Promise<unknown>
 }
 
-/** The tokens and keys of `Authorization: Bearer`. The client keeps the tokens of the answer itself. */
+/** The tokens and keys of `Authorization: Bearer`. */
 export const bearerTokens = (deps: VerifyDeps): Credentials => ({
   arePresent: (http) => http.get('authorization') !== '',
   verify: (http) => verifyToken(deps, http),
-  keepTokens: async (_http, answer) => answer,
+  handOut: (_http, answer) => deps.tokensOf(answer),
 })
+
+/** The answer as the client of these credentials receives it. */
+export const inFormOf = async (credentials: Credentials, http: Context, answer: unknown): Promise<unknown> =>
+  answer instanceof WithCredentials ? credentials.handOut(http, answer) : answer
 
 /** The claims of the request's token. Throws 401, and 429 when the user or tenant has no calls left. */
 async function verifyToken(deps: VerifyDeps, http: Context): Promise<Claims> {

@@ -28,6 +28,7 @@ import { otpRoutes } from '../identity/otp/routes.ts'
 import { passkeyRoutes } from '../identity/passkeys/routes.ts'
 import { authContextLoader } from '../identity/sessions/load-auth-context.ts'
 import { sessionRoutes } from '../identity/sessions/routes.ts'
+import { tokenIssuer } from '../identity/sign-in/issue-tokens.ts'
 import { userRoutes } from '../identity/users/routes.ts'
 import { applicationFeedRoutes } from '../installation/feed/routes.ts'
 import { applicationRoutes } from '../installation/manifests/routes.ts'
@@ -96,7 +97,7 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   const routes = listRoutes(deps, readiness)
   assertDecided(routes)
 
-  const path = { ...deps, loadAuthContext: authContextLoader(deps) }
+  const path = { ...deps, loadAuthContext: authContextLoader(deps), tokensOf: tokenIssuer(deps) }
   const pages = {
     ...docsPages(() => openapiDocument(routes, { publicUrl: config.PUBLIC_URL ?? '/', version })),
     ...linkPages({ consoleEnabled: config.CONSOLE_ENABLED }),

@@ -14,9 +14,8 @@ import type { Offer } from '../../tenancy/invitations/store.ts'
 import { showMember } from '../../tenancy/members/member-schemas.ts'
 import type { MemberRow } from '../../tenancy/members/store.ts'
 import { recordVerified } from '../email-verification/record-verified.ts'
-import { tokensOf } from '../sign-in/issue-tokens.ts'
 import { invalidCredentials } from '../sign-in/login.ts'
-import { orThrow } from '../sign-in/outcome.ts'
+import { handOut, orThrow } from '../sign-in/outcome.ts'
 import { signIn } from '../sign-in/sign-in.ts'
 import { markProven } from '../users/proven-address-store.ts'
 import { recordRegistered } from '../users/record-registered.ts'
@@ -103,7 +102,7 @@ async function joinAsNewPerson(deps: Deps, requestInfo: RequestInfo, offer: Offe
   const factor = { kind: 'password', passwordHash, attempt: null } as const
   const outcome = await signIn(deps, { person, factor, tenantId, requestInfo })
   if (outcome.kind === 'not_shown') throw invalidCredentials()
-  return { ...toJsonAccepted(offer, member), ...(await tokensOf(deps, orThrow(outcome))) }
+  return handOut(orThrow(outcome), toJsonAccepted(offer, member))
 }
 
 /** Verifies the invited address: the holder of the token can read its mail. The inviting tenant gets the event. */

@@ -20,7 +20,7 @@ export async function changePassword(
   deps: Deps,
   caller: Caller,
   body: { current_password: string; new_password: string; revoke_keys: boolean },
-): Promise<{ message: 'Password changed' }> {
+): Promise<void> {
   const { userId, tokenTenantId: tenantId, requestInfo, auth } = caller
   const { firstName } = auth.user
   assertFreshSecondFactor(caller, deps.clock())
@@ -48,5 +48,4 @@ export async function changePassword(
     return true
   })
   if (!changed) throw wrongCurrentPassword()
-  return { message: 'Password changed' }
 }

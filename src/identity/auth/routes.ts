@@ -4,8 +4,8 @@ import { bodyId, linkToken, message } from '../../request/body/schemas.ts'
 import { openRoute, publicRoute, type Route, route } from '../../request/route.ts'
 import { memberSchema } from '../../tenancy/members/member-schemas.ts'
 import { chosenPassword, emailAddress, personName, presentedPassword } from '../person.ts'
-import { pairOf, tokensOf } from '../sign-in/issue-tokens.ts'
 import { login } from '../sign-in/login.ts'
+import { handOut, renewed } from '../sign-in/outcome.ts'
 import { refresh } from '../sign-in/refresh.ts'
 import { switchTenant } from '../sign-in/switch-tenant.ts'
 import { otpRequired, signedIn, tokenPair } from '../sign-in/token-schemas.ts'
@@ -71,7 +71,7 @@ export const authRoutes = (deps: Deps): Route[] => [
     answer: signedIn,
     refusals: [401, 403, 429],
     secret: true,
-    handle: async ({ requestInfo, body }) => tokensOf(deps, await login(deps, requestInfo, body)),
+    handle: async ({ requestInfo, body }) => handOut(await login(deps, requestInfo, body)),
   }),
   publicRoute({
     method: 'POST',
@@ -85,7 +85,7 @@ export const authRoutes = (deps: Deps): Route[] => [
     answer: tokenPair,
     refusals: [401, 403, 429],
     secret: true,
-    handle: async ({ requestInfo, body }) => pairOf(deps, await refresh(deps, requestInfo, body)),
+    handle: async ({ requestInfo, body }) => handOut(await refresh(deps, requestInfo, body)),
   }),
   route({
     method: 'POST',
@@ -106,7 +106,7 @@ export const authRoutes = (deps: Deps): Route[] => [
     answer: tokenPair,
     secret: true,
     handle: async ({ caller, body: { tenant_id: tenantId, refresh } }) =>
-      pairOf(deps, await switchTenant(deps, caller, { tenantId, refresh })),
+      handOut(await switchTenant(deps, caller, { tenantId, refresh })),
   }),
   route({
     method: 'POST',
@@ -179,7 +179,10 @@ export const authRoutes = (deps: Deps): Route[] => [
     status: 200,
     answer: message('Password changed'),
     secret: true,
-    handle: ({ caller, body }) => changePassword(deps, caller, body),
+    handle: async ({ caller, body }) => {
+      await changePassword(deps, caller, body)
+      return handOut(renewed, { message: 'Password changed' })
+    },
   }),
   publicRoute({
     method: 'POST',

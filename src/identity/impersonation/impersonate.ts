@@ -9,10 +9,12 @@ import { holderOf } from '../../tenancy/roles/grantable-roles.ts'
 import { findTenant } from '../../tenancy/tenants/store.ts'
 import type { AuthContextRow } from '../sessions/context-store.ts'
 import { assertPossibleSecondFactor } from '../sessions/fresh-authentication.ts'
-import { type Impersonation, issueImpersonation } from '../sign-in/issue-tokens.ts'
+import type { Acting } from '../sign-in/outcome.ts'
 import { notifyPerson } from '../users/notify-people.ts'
 import { assertCanImpersonate, impersonationRefused } from './check-impersonation.ts'
 import { findMemberContext, hasTakenPart } from './store.ts'
+
+const impersonationMs = 15 * 60_000
 
 /**
  * Lets the caller act as a member for 15 minutes, records it and mails the member. Throws 401 unless the session showed
@@ -25,7 +27,7 @@ export async function impersonate(
   caller: Caller,
   member: MemberRow,
   reason: string,
-): Promise<Impersonation> {
+): Promise<Acting> {
   const { tenantId } = caller
   const at = deps.clock()
   assertPossibleSecondFactor(caller, at)
@@ -49,7 +51,8 @@ export async function impersonate(
     changes: { reason: { before: null, after: reason } },
   })
   await notifyMember(tx, deps, caller, userId, { person, reason, at })
-  return issueImpersonation(deps, caller, { userId, roles: person.roles }, at)
+  const acted = { userId, roles: person.roles }
+  return { kind: 'acting', actor: caller, member: acted, at, until: at + impersonationMs }
 }
 
 async function notifyMember(

@@ -6,6 +6,7 @@ import { pathId } from '../../request/path-id.ts'
 import { changeRoute, type Route } from '../../request/route.ts'
 import { memberResource } from '../../tenancy/members/member-schemas.ts'
 import { findMember } from '../../tenancy/members/store.ts'
+import { handOut } from '../sign-in/outcome.ts'
 import { impersonate } from './impersonate.ts'
 
 const reason = z
@@ -37,6 +38,7 @@ export const impersonationRoutes = (deps: Deps): Route[] => [
       return findMember(tx, caller.tenantId, pathId(params.mid))
     },
     resource: memberResource,
-    act: (tx, { caller, body }, member) => impersonate(tx, deps, caller, member, body.reason),
+    act: async (tx, { caller, body }, member) =>
+      handOut(await impersonate(tx, deps, caller, member, body.reason)),
   }),
 ]

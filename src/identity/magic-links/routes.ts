@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { bodyId, linkToken } from '../../request/body/schemas.ts'
 import { publicRoute, type Route } from '../../request/route.ts'
 import { emailAddress } from '../person.ts'
-import { tokensOf } from '../sign-in/issue-tokens.ts'
+import { handOut } from '../sign-in/outcome.ts'
 import { signedIn } from '../sign-in/token-schemas.ts'
 import { confirmMagicLink } from './confirm-magic-link.ts'
 import { magicLinkSent, requestMagicLink } from './request-magic-link.ts'
@@ -46,6 +46,6 @@ export const magicLinkRoutes = (deps: Deps): Route[] => [
     answer: signedIn,
     refusals: [403],
     secret: true,
-    handle: async ({ requestInfo, body }) => tokensOf(deps, await confirmMagicLink(deps, requestInfo, body)),
+    handle: async ({ requestInfo, body }) => handOut(await confirmMagicLink(deps, requestInfo, body)),
   }),
 ]

@@ -4,7 +4,6 @@ import { invalidState, notFound } from '../../errors.ts'
 import { appendAudit, doneBy } from '../../messages/audit/append-audit.ts'
 import type { Caller } from '../../request/caller.ts'
 import { applySecondFactor } from '../sign-in/complete-sign-in.ts'
-import { tokensOf } from '../sign-in/issue-tokens.ts'
 import { admitCode } from './admit-attempt.ts'
 import { assertChannelOn, otpInvalid, readCode } from './channels.ts'
 import { matchingDevices, type TotpMatch } from './check-totp.ts'
@@ -49,7 +48,7 @@ export async function confirmTotp(
   if (!outcome) throw alreadyConfirmed()
   const device = await inTenant(deps.db, caller, (tx) => findDevice(tx, userId, deviceId))
   if (!device) throw notFound()
-  return { confirmed: true as const, device, ...(await tokensOf(deps, outcome)) }
+  return { outcome, device }
 }
 
 /** If there were too many, the code was right all the same: what it counted as an attempt is taken back. */

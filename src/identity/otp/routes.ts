@@ -4,6 +4,7 @@ import { listing, pageAndCount, pageOf } from '../../lists/lists.ts'
 import { linkRoute } from '../../request/link-route.ts'
 import { pathId } from '../../request/path-id.ts'
 import { type Route, route } from '../../request/route.ts'
+import { handOut } from '../sign-in/outcome.ts'
 import { confirmBody, repeatedPassword, verifyBody } from './bodies.ts'
 import { confirmTotp } from './confirm-totp.ts'
 import { removeDevice } from './delete-device.ts'
@@ -70,8 +71,8 @@ export const otpRoutes = (deps: Deps): Route[] => [
     refusals: [404, 409],
     secret: true,
     handle: async ({ caller, body }) => {
-      const { device, ...outcome } = await confirmTotp(deps, caller, body)
-      return { ...outcome, device: toJsonDevice(device, deps.clock()) }
+      const { device, outcome } = await confirmTotp(deps, caller, body)
+      return handOut(outcome, { confirmed: true, device: toJsonDevice(device, deps.clock()) })
     },
   }),
   route({

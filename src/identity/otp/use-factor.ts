@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { rfc3339 } from '../../request/body/schemas.ts'
 import type { Caller } from '../../request/caller.ts'
 import { applySecondFactor } from '../sign-in/complete-sign-in.ts'
-import { tokensOf } from '../sign-in/issue-tokens.ts'
+import { handOut } from '../sign-in/outcome.ts'
 import type { ShownFactor } from './accept-code.ts'
 import { forgiveAttempt } from './code-store.ts'
 import { proveFactors } from './young-factors.ts'
@@ -34,5 +34,5 @@ export async function useFactor(deps: Deps, caller: Caller, at: number, { accept
   const { shown, outcome } = used
   const { type: device_type, deviceId: device_id, countsFrom } = shown
   const counts_from = countsFrom === null ? null : rfc3339(countsFrom)
-  return { verified: true as const, device_type, device_id, counts_from, ...(await tokensOf(deps, outcome)) }
+  return handOut(outcome, { verified: true, device_type, device_id, counts_from })
 }

@@ -8,7 +8,7 @@ import { repeatedPassword } from '../otp/bodies.ts'
 import { removeDevice } from '../otp/delete-device.ts'
 import { verifiedSchema } from '../otp/device-schemas.ts'
 import { challengeUses } from '../rate-limits/limits.ts'
-import { tokensOf } from '../sign-in/issue-tokens.ts'
+import { handOut } from '../sign-in/outcome.ts'
 import { signedIn } from '../sign-in/token-schemas.ts'
 import { beginRegistration } from './begin-registration.ts'
 import {
@@ -130,7 +130,7 @@ export const passkeyRoutes = (deps: Deps): Route[] => [
     refusals: [403, 429],
     secret: true,
     handle: async ({ requestInfo, body: { credential, tenant_id: tenantId = null } }) =>
-      tokensOf(deps, await signInWithPasskey(deps, requestInfo, { credential, tenantId })),
+      handOut(await signInWithPasskey(deps, requestInfo, { credential, tenantId })),
   }),
   route({
     method: 'POST',

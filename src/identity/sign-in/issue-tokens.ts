@@ -3,10 +3,10 @@ import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { unauthorized } from '../../errors.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
-import type { Caller } from '../../request/caller.ts'
+import type { WithCredentials } from '../../request/answer/with-credentials.ts'
 import type { DeviceType } from '../otp/channels.ts'
 import { insertFamily } from '../sessions/family-store.ts'
-import type { Continued, FactorDue, Opened, Renewed } from './outcome.ts'
+import type { Acting, HandedOut } from './outcome.ts'
 import type { Challenge, SecondFactorSettled } from './second-factor.ts'
 
 /** A session that may have tokens for a tenant: it has passed every check. */
@@ -82,25 +82,36 @@ export interface OtpRequired {
   methods: DeviceType[]
 }
 
-/** What a sign-in opened, for a client that holds tokens; nothing where it keeps those that it has. */
+/**
+ * Gives an answer its tokens, for a client that holds them. Throws 401 `otp_required`, with a temporary token, for a session
+ * that asked for the tokens of a tenant where a second factor is due.
+ */
+export const tokenIssuer =
+  (deps: IssueDeps) =>
+  async ({ opened, body }: WithCredentials<HandedOut>): Promise<object> => ({
+    ...body,
+    ...(await tokensOf(deps, opened)),
+  })
+
+/** The members of an answer that sign its client in. */
 export async function tokensOf(
   deps: IssueDeps,
-  outcome: Opened | FactorDue | Renewed,
-): Promise<TokenPair | OtpRequired | undefined> {
+  outcome: HandedOut,
+): Promise<TokenPair | OtpRequired | Impersonation | undefined> {
   switch (outcome.kind) {
     case 'opened':
+    case 'continued':
       return issueTokens(deps, outcome.grant)
-    case 'factor_due':
-      return signChallenge(deps, outcome.challenge)
+    case 'factor_due': {
+      const asked = await signChallenge(deps, outcome.challenge)
+      if (outcome.challenge.entry.session) throw otpRequired(asked)
+      return asked
+    }
+    case 'acting':
+      return issueImpersonation(deps, outcome)
     case 'renewed':
       return undefined
   }
-}
-
-/** The same for a session that goes on. Throws 401 `otp_required`, with a temporary token, if a second factor is due. */
-export async function pairOf(deps: IssueDeps, outcome: Continued | FactorDue): Promise<TokenPair> {
-  if (outcome.kind === 'factor_due') throw otpRequired(await signChallenge(deps, outcome.challenge))
-  return issueTokens(deps, outcome.grant)
 }
 
 /** The only function that signs full tokens. Callers can only reach it with a {@link CheckedSession}. */
@@ -153,7 +164,7 @@ async function signChallenge(
 }
 
 /** 401 for a request that asked for the tokens of a tenant, with what shows the factor that is due. */
-function otpRequired(asked: object) {
+export function otpRequired(asked: object) {
   const error = unauthorized(
     'otp_required',
     'This tenant requires a second factor: POST /api/v1/auth/otp/verify/.',
@@ -163,23 +174,17 @@ function otpRequired(asked: object) {
 }
 
 /** The token of a caller who acts as a member, and its life in seconds. It has no refresh token. */
-export interface Impersonation {
+interface Impersonation {
   access: string
   expires_in: number
 }
 
-const impersonationSeconds = 900
-
-/**
- * Signs the token of an impersonation: the member's claims, in session and chain of the caller, who is `act` (RFC 8693 §4.1).
- * The caller must have passed every check of `impersonate`.
- */
-export async function issueImpersonation(
-  { signer }: Pick<IssueDeps, 'signer'>,
-  { userId: actorId, sessionId, familyId, tenantId, auth: { session } }: Caller,
-  member: { userId: string; roles: readonly string[] },
-  now: number,
+/** Signs the token of an impersonation: the member's claims, in session and chain of the caller, who is `act`. */
+async function issueImpersonation(
+  { signer }: IssueDeps,
+  { actor, member, at, until }: Acting,
 ): Promise<Impersonation> {
+  const { userId: actorId, sessionId, familyId, tenantId, auth } = actor
   const access = await signer.sign('access', {
     sub: member.userId,
     sid: sessionId,
@@ -187,15 +192,15 @@ export async function issueImpersonation(
     user_id: member.userId,
     roles: member.roles,
     ...(familyId !== null && { fid: familyId }),
-    jti: timeOrderedId(now),
-    iat: seconds(now),
-    exp: seconds(now) + impersonationSeconds,
-    auth_time: seconds(session.authTime),
-    acr: session.acr,
-    amr: session.amr,
+    jti: timeOrderedId(at),
+    iat: seconds(at),
+    exp: seconds(until),
+    auth_time: seconds(auth.session.authTime),
+    acr: auth.session.acr,
+    amr: auth.session.amr,
     act: { sub: actorId },
   })
-  return { access, expires_in: impersonationSeconds }
+  return { access, expires_in: seconds(until) - seconds(at) }
 }
 
 /** The class of a chain: `aal2` from its second factor on. */

@@ -1,4 +1,6 @@
 import type { ApiError } from '../../errors.ts'
+import { WithCredentials } from '../../request/answer/with-credentials.ts'
+import type { Caller } from '../../request/caller.ts'
 import type { Grant } from './issue-tokens.ts'
 import type { Challenge } from './second-factor.ts'
 
@@ -20,9 +22,22 @@ export interface FactorDue {
   challenge: Challenge
 }
 
-/** A second factor was shown, and the session or the sign-in that waits goes on with the tokens that it has. */
+/**
+ * A session or a sign-in that waits goes on with the tokens that it has; but a factor was shown in it, or others were
+ * thrown out of it, and no copy of its cookie is to go on, too.
+ */
 export interface Renewed {
   kind: 'renewed'
+}
+
+/** The caller may act as a member for a while, in their own session (RFC 8693 §4.1). */
+export interface Acting {
+  kind: 'acting'
+  actor: Pick<Caller, 'userId' | 'sessionId' | 'familyId' | 'tenantId' | 'auth'>
+  member: { userId: string; roles: readonly string[] }
+  /** Both are in ms since 1970. */
+  at: number
+  until: number
 }
 
 export interface Refused {
@@ -40,6 +55,13 @@ export type SignInOutcome = Opened | FactorDue | Refused | NotShown
 
 /** How it ends when a session that is open asks for the tokens of a tenant. */
 export type Continuation = Continued | FactorDue | Refused
+
+/** What a client receives in its form: as tokens, or as a cookie. */
+export type HandedOut = Opened | Continued | FactorDue | Renewed | Acting
+
+/** The answer to a request that ends so; `body` has its other members. */
+export const handOut = (outcome: HandedOut, body: object = {}): WithCredentials<HandedOut> =>
+  new WithCredentials(outcome, body)
 
 export const refused = (error: ApiError): Refused => ({ kind: 'refused', error })
 

@@ -3,16 +3,20 @@ import { readAsSystem } from '../../database/executor/read.ts'
 import { asSystem } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, unauthorized } from '../../errors.ts'
-import { orThrow } from '../../identity/sign-in/outcome.ts'
+import { otpRequired } from '../../identity/sign-in/issue-tokens.ts'
+import { type HandedOut, orThrow } from '../../identity/sign-in/outcome.ts'
 import { renewSession } from '../../identity/sign-in/renew-session.ts'
+import type { Challenge } from '../../identity/sign-in/second-factor.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
+import type { WithCredentials } from '../../request/answer/with-credentials.ts'
 import { type Claims, spenderOf } from '../../request/caller.ts'
-import { type Credentials, claimsOf } from '../../request/verify-token.ts'
+import type { Credentials } from '../../request/verify-token.ts'
 import { cookieHashOf, setCookie } from './cookie.ts'
 import {
   deleteHeld,
   findHeld,
   type HeldRow,
+  type Holding,
   insertHeld,
   recordChecked,
   recordImpersonation,
@@ -32,14 +36,9 @@ export async function heldBy({ db, config, clock }: Deps, http: Context): Promis
  * The console's cookie in place of tokens. It names the session that it was set for or, while that has not begun, the
  * waiting sign-in. `first`: the waiting sign-in comes first, also where a session waits to enter another tenant; `self`:
  * the session is that of its person, also while they act as another member. The
- * tokens of answers are replaced by the cookie: the browser never holds one. `renews`: the answer comes with another cookie, so
- * that no copy of the one from before opens the session.
+ * browser never holds a token.
  */
-export const cookieCredentials = (
-  deps: Deps,
-  first: 'session' | 'pending' | 'self',
-  { renews = false } = {},
-): Credentials => ({
+export const cookieCredentials = (deps: Deps, first: 'session' | 'pending' | 'self'): Credentials => ({
   arePresent: (http) => cookieHashOf(deps.config, http) !== null,
   async verify(http) {
     const held = await heldBy(deps, http)
@@ -51,7 +50,7 @@ export const cookieCredentials = (
     http.state.held = held
     return claims
   },
-  keepTokens: (http, answer) => keepTokens(deps, http, answer, renews),
+  handOut: (http, answer: WithCredentials<HandedOut>) => handOut(deps, http, answer),
 })
 
 function pendingOf({ id, pending_id, pending_user_id, pending_tenant_id }: HeldRow): Claims | null {
@@ -106,84 +105,66 @@ const secondFactorDue = (methods: readonly string[]) => {
   return error
 }
 
-/** The members of answers and refusals in which the service hands out tokens, or accepts a factor. */
-interface Tokens {
-  access?: unknown
-  refresh?: unknown
-  temporary_token?: unknown
-  expires_in?: unknown
-  methods?: unknown
-  /** A second factor was shown, or an app confirmed by its first code. */
-  verified?: unknown
-  confirmed?: unknown
-}
-
-async function keepTokens(deps: Deps, http: Context, answer: unknown, renews = false): Promise<unknown> {
-  if (typeof answer !== 'object' || answer === null) return answer
-  const { access, refresh, temporary_token: temporary, ...rest } = answer as Tokens
-  const showed = renews || rest.verified === true || rest.confirmed === true
-  if (typeof access === 'string' && typeof refresh === 'string') {
-    await keepSession(deps, http, await claimsOf(deps.signer, 'access', access, deps.clock()), showed)
-    return { ...rest, authenticated: true }
+/** Keeps what was opened for the browser, which learns only whether it is signed in. */
+async function handOut(
+  deps: Deps,
+  http: Context,
+  { opened, body }: WithCredentials<HandedOut>,
+): Promise<object> {
+  switch (opened.kind) {
+    case 'opened': {
+      await beginCookie(deps, http, holdingOf(deps, opened.grant.familyId))
+      return { ...body, authenticated: true }
+    }
+    case 'continued': {
+      const { id } = heldBefore(http)
+      await asSystem(deps.db, reason, (tx) => replaceHeld(tx, id, holdingOf(deps, opened.grant.familyId)))
+      return { ...body, authenticated: true }
+    }
+    case 'factor_due': {
+      const { challenge } = opened
+      await keepPending(deps, http, challenge)
+      const expires_in = deps.config.OTP_TEMPORARY_TOKEN_VALIDITY_SECONDS
+      const asked = { otp_required: true, expires_in, methods: challenge.methods, authenticated: false }
+      if (challenge.entry.session) throw otpRequired(asked)
+      return { ...body, ...asked }
+    }
+    case 'acting': {
+      const { member, at, until } = opened
+      const acting = { userId: member.userId, until }
+      const noted = await asSystem(deps.db, reason, (tx) => recordImpersonation(tx, heldBefore(http), acting))
+      if (!noted) throw sessionMoved()
+      return { ...body, expires_in: (until - at) / 1000 }
+    }
+    case 'renewed':
+      await replaceCookie(deps, http)
+      return body
   }
-  if (showed) await replaceCookie(deps, http)
-  if (typeof access === 'string') {
-    const { userId, until } = await actingOf(deps, access)
-    const held = heldBefore(http)
-    if (!held) throw new Error('Only a session can act as a member')
-    const noted = await asSystem(deps.db, reason, (tx) => recordImpersonation(tx, held, { userId, until }))
-    if (!noted) throw sessionMoved()
-    return rest
-  }
-  if (typeof temporary !== 'string') return answer
-  const { sessionId: pendingId } = await claimsOf(deps.signer, 'otp_pending', temporary, deps.clock())
-  await keepPending(deps, http, { pendingId, methods: rest.methods as string[] })
-  return { ...rest, authenticated: false }
 }
 
 /** The cookie was moved to another tenant while the request was on its way. */
 const sessionMoved = () =>
   new ApiError(409, 'invalid_state', 'This session entered another tenant in the meantime. Try again there.')
 
-/** Whom the token of an impersonation lets its person act as, and until when (ms since 1970). */
-async function actingOf({ signer, clock }: Deps, access: string): Promise<{ userId: string; until: number }> {
-  const { sub, exp, act } = await signer.verify('access', access, clock())
-  if (!act) throw new Error('An answer has an access token without a refresh token')
-  return { userId: sub, until: exp * 1000 }
+/** What the cookie of the request stands for. Only a request that it authenticated continues a session. */
+function heldBefore(http: Context): HeldRow {
+  if (!http.state.held) throw new Error('The request was not authenticated by a cookie')
+  return http.state.held
 }
 
-/** A refusal without its temporary token, which the cookie stands for from now on. */
-export async function keepTokensOfRefusal(deps: Deps, http: Context, error: ApiError): Promise<void> {
-  if (!('temporary_token' in error.members)) return
-  const kept = (await keepTokens(deps, http, error.members)) as Record<string, unknown>
-  delete error.members.temporary_token
-  Object.assign(error.members, kept)
-}
-
-const heldBefore = (http: Context): HeldRow | null => http.state.held ?? null
-
-/**
- * A session that begins gets a cookie of its own, and so does one that `showed` a second factor: no copy of a cookie from
- * before opens it.
- */
-async function keepSession(
-  deps: Deps,
-  http: Context,
-  { sessionId, familyId }: Claims,
-  showed: boolean,
-): Promise<void> {
-  const held = heldBefore(http)
-  const expiresAt = endOfSession(deps)
-  const holding = { familyId, checkedUntil: nextCheck(deps), pendingId: null, methods: [], expiresAt }
-  if (held?.session_id === sessionId && !showed)
-    await asSystem(deps.db, reason, (tx) => replaceHeld(tx, held.id, holding))
-  else await beginCookie(deps, http, holding)
-}
+/** What a cookie stands for from now on: a chain that was just checked. */
+const holdingOf = (deps: Deps, familyId: string): Holding => ({
+  familyId,
+  checkedUntil: nextCheck(deps),
+  pendingId: null,
+  methods: [],
+  expiresAt: endOfSession(deps),
+})
 
 /** Another cookie for the same session. The one that the request came with ends. */
 async function replaceCookie(deps: Deps, http: Context): Promise<void> {
   const held = heldBefore(http)
-  if (!held?.family_id) return
+  if (!held.family_id) return
   const { family_id: familyId, checked_until: checkedUntil, pending_id: pendingId, methods } = held
   await beginCookie(deps, http, { familyId, checkedUntil, pendingId, methods, expiresAt: endOfSession(deps) })
 }
@@ -191,23 +172,20 @@ async function replaceCookie(deps: Deps, http: Context): Promise<void> {
 const endOfSession = ({ clock, config }: Deps) =>
   clock() + config.REFRESH_TOKEN_ABSOLUTE_VALIDITY_SECONDS * 1000
 
-async function keepPending(
-  deps: Deps,
-  http: Context,
-  pending: { pendingId: string; methods: readonly string[] },
-): Promise<void> {
-  const held = heldBefore(http)
+async function keepPending(deps: Deps, http: Context, pending: Challenge): Promise<void> {
+  const held: HeldRow | undefined = http.state.held
   const now = deps.clock()
   const expiresAt = now + deps.config.OTP_TEMPORARY_TOKEN_VALIDITY_SECONDS * 1000
+  const { pendingId, methods } = pending
   if (held?.session_id) await asSystem(deps.db, reason, (tx) => recordPending(tx, held.id, pending))
-  else await beginCookie(deps, http, { familyId: null, checkedUntil: now, ...pending, expiresAt })
+  else await beginCookie(deps, http, { familyId: null, checkedUntil: now, pendingId, methods, expiresAt })
 }
 
-async function beginCookie(
-  deps: Deps,
-  http: Context,
-  holding: Parameters<typeof replaceHeld>[2],
-): Promise<void> {
+/**
+ * A new cookie, in place of the one that the request came with: a session that begins, and one that showed a second factor,
+ * is not opened by a copy of a cookie from before.
+ */
+async function beginCookie(deps: Deps, http: Context, holding: Holding): Promise<void> {
   const at = deps.clock()
   const earlier = cookieHashOf(deps.config, http)
   const cookieHash = setCookie(deps.config, http)

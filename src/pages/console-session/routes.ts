@@ -7,16 +7,14 @@ import { dispatch, type Served } from '../../request/registry.ts'
 import type { PathDeps } from '../../request/request-context.ts'
 import { requestPath } from '../../request/request-path.ts'
 import type { AnyInput, Method, Route } from '../../request/route.ts'
+import type { VerifyDeps } from '../../request/verify-token.ts'
 import { clearCookie, cookieHashOf } from './cookie.ts'
-import { cookieCredentials, heldBy, keepTokensOfRefusal } from './credentials.ts'
+import { cookieCredentials, heldBy } from './credentials.ts'
 import { refuseCrossSite } from './refuse-cross-site.ts'
 import { deleteHeld, type HeldRow, recordImpersonation } from './store.ts'
 
 /** Routes that exist for clients with tokens only. */
 const forTokens = new Set(['/api/v1/auth/login', '/api/v1/auth/refresh'])
-
-/** Routes whose caller throws others out: a copy of their cookie, too. */
-const renewing = new Set(['/api/v1/auth/password/change'])
 
 const isServed = (path: string) => /^\/(api|access)\/v1\//.test(path) && !forTokens.has(path)
 
@@ -28,11 +26,10 @@ const consolePath = (path: string) =>
  * Everything below `/console/`: the session (docs/how-to/console.md), and `/console/api/`, which serves the routes of
  * `/api/v1/` (and, below `access/`, `/access/v1/`) through the same pipeline with the console's cookie in place of a token. The pages are those of `page`.
  */
-export function consoleRoutes(deps: Deps & PathDeps, routes: readonly Route[]): Middleware {
+export function consoleRoutes(deps: Deps & PathDeps & VerifyDeps, routes: readonly Route[]): Middleware {
   const served: Served[] = []
   const session = cookieCredentials(deps, 'session')
   const pending = cookieCredentials(deps, 'pending')
-  const renewed = cookieCredentials(deps, 'session', { renews: true })
   const named = (method: Method, path: string): Route => {
     const found = routes.find((route) => route.method === method && route.path === `/api/v1/${path}`)
     if (!found) throw new Error(`The console needs ${method} /api/v1/${path}`)
@@ -41,10 +38,7 @@ export function consoleRoutes(deps: Deps & PathDeps, routes: readonly Route[]): 
   const serve = (method: Method, path: string, handle: Middleware) => served.push({ method, path, handle })
 
   for (const route of routes)
-    if (isServed(route.path)) {
-      const credentials = renewing.has(route.path) ? renewed : session
-      serve(route.method, consolePath(route.path), requestPath(deps, route, credentials))
-    }
+    if (isServed(route.path)) serve(route.method, consolePath(route.path), requestPath(deps, route, session))
 
   const logIn = requestPath(deps, named('POST', 'auth/login'), session)
   const showFactor = requestPath(deps, named('POST', 'auth/otp/verify'), pending)
@@ -68,23 +62,18 @@ export function consoleRoutes(deps: Deps & PathDeps, routes: readonly Route[]): 
   serve('DELETE', '/console/session/impersonation', endImpersonation(deps, readSelf))
   serve('DELETE', '/console/session', signOut(deps, logOut))
 
-  return inFolder(deps, dispatch(served), refuseCrossSite(deps.publicUrl))
+  return inFolder(dispatch(served), refuseCrossSite(deps.publicUrl))
 }
 
 /** Paths whose requests the cookie authenticates. */
 const folder = /^\/console\/(api|session)(\/|$)/
 
-function inFolder(deps: Deps, serve: Middleware, refuseForeign: Middleware): Middleware {
+function inFolder(serve: Middleware, refuseForeign: Middleware): Middleware {
   return async (ctx, next) => {
     if (!folder.test(ctx.path)) return next()
-    try {
-      await refuseForeign(ctx, () => serve(ctx, next))
-      // Also where the API allows a private cache: nothing of a session may show after it has ended.
-      ctx.set('Cache-Control', 'no-store')
-    } catch (error) {
-      if (error instanceof ApiError) await keepTokensOfRefusal(deps, ctx, error)
-      throw error
-    }
+    await refuseForeign(ctx, () => serve(ctx, next))
+    // Also where the API allows a private cache: nothing of a session may show after it has ended.
+    ctx.set('Cache-Control', 'no-store')
   }
 }
 

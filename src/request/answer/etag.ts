@@ -1,5 +1,6 @@
 import type { Versions } from '../../database/version.ts'
 import { ApiError, invalidField } from '../../errors.ts'
+import { WithCredentials } from './with-credentials.ts'
 
 // An entity tag is the version of the row that the request would change. The database increments it (src/database/schema/tenancy.sql),
 // so two states of a row never share a version, and `If-Match` can be a condition of the statement that changes the
@@ -63,5 +64,7 @@ export const preconditionFailed = () =>
 /** The answer with a changed body and the same version. */
 export function mapBody(answer: unknown, change: (body: unknown) => unknown): unknown {
   if (answer instanceof Versioned) return new Versioned(answer.version, change(answer.body), answer.created)
+  if (answer instanceof WithCredentials)
+    return new WithCredentials(answer.opened, change(answer.body) as object)
   return answer instanceof Found ? new Found(change(answer.body)) : change(answer)
 }

@@ -243,8 +243,8 @@ export const sessionsMutations: readonly Mutation[] = [
     what: 'a second factor leaves the cookie',
     attacks: ['factors'],
     file: 'src/pages/console-session/credentials.ts',
-    find: 'if (showed) await replaceCookie(deps, http)',
-    replace: 'if (showed && !http) await replaceCookie(deps, http)',
+    find: "case 'renewed':\n      await replaceCookie(deps, http)",
+    replace: "case 'renewed':",
   },
   {
     what: 'malformed ids reach the database',

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import t from 'tap'
-import { pairOf } from '../../../src/identity/sign-in/issue-tokens.ts'
+import { tokensOf } from '../../../src/identity/sign-in/issue-tokens.ts'
 import { refresh } from '../../../src/identity/sign-in/refresh.ts'
 import { readConfig } from '../../../src/settings/config.ts'
 import { openDeps } from '../../../src/start/open-deps.ts'
@@ -111,13 +111,13 @@ t.test(
     t.teardown(() => restarted.close())
     const origin = { requestId: 'restart', ip: '127.0.0.1', userAgent: '', traceparent: null }
     const { body: first } = await use(ada.refresh)
-    const repeat = await pairOf(restarted, await refresh(restarted, origin, ada.refresh))
+    const successorOf = async (token: string) =>
+      (await tokensOf(restarted, await refresh(restarted, origin, token))) as { refresh: string }
+    const repeat = await successorOf(ada.refresh)
     t.equal(claimsOf(repeat.refresh).jti, claimsOf(first.refresh).jti)
     const mixed = await Promise.all(
       Array.from({ length: 20 }, async (_, n) =>
-        n % 2
-          ? (await use(first.refresh)).body
-          : pairOf(restarted, await refresh(restarted, origin, first.refresh)),
+        n % 2 ? (await use(first.refresh)).body : successorOf(first.refresh),
       ),
     )
     t.equal(new Set(mixed.map((pair) => claimsOf(pair.refresh).jti)).size, 1)
