@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import t from 'tap'
 import { openDatabase } from '../../helpers/event-log.ts'
 import { claimsOf } from '../../helpers/service.ts'
@@ -118,3 +119,54 @@ t.test('a login enters the last or the named tenant, and only as an active membe
   t.notOk([first, second.id].includes(third))
   t.equal(await where(), third, 'once')
 })
+
+/** A person whose only tenant is gone, and how many failed attempts at their password count. */
+async function withoutTenant() {
+  const person = await service.signUp()
+  const leave = () =>
+    database.query(
+      'update tenants set deleted_at = created_at where id in (select tenant_id from memberships where user_id = $1)',
+      [person.id],
+    )
+  await leave()
+  const failures = async () => {
+    const account = hash('sha256', person.email, 'buffer')
+    const { rows } = await database.query(
+      'select coalesce(sum(failures), 0)::int as count from login_attempts where account = $1',
+      [account],
+    )
+    return rows[0].count
+  }
+  const enter = (password = person.password) => login({ email: person.email, password })
+  return { person, leave, failures, enter }
+}
+
+t.test('a person without a tenant, for whom none can be made, is refused and has not failed', async (t) => {
+  const { leave, failures, enter } = await withoutTenant()
+  t.equal((await enter('wrong')).status, 401)
+  t.equal(await failures(), 1)
+  t.equal((await enter()).status, 200, 'one is made')
+  await leave()
+  t.match(await enter(), { status: 403, body: { code: 'no_active_membership' } }, 'once a day')
+  t.equal(await failures(), 0, 'the right password takes its count back')
+})
+
+t.test(
+  'a person who is deactivated while a tenant is made for them gets no session, and has failed',
+  async (t) => {
+    const { person, failures, enter } = await withoutTenant()
+    await database.query(`
+      create function deactivate_founder() returns trigger language plpgsql security definer as $$
+      begin update users set is_active = false where id = '${person.id}'; return new; end $$;
+      create trigger deactivate_founder after insert on tenants for each row
+        when (current_setting('app.user_id', true) = '${person.id}') execute function deactivate_founder()`)
+    t.teardown(() => database.query('drop function deactivate_founder cascade'))
+    t.match(await enter(), { status: 401, body: { code: 'invalid_credentials' } })
+    t.equal(await failures(), 1)
+    const { rows } = await database.query('select 1 from sessions where user_id = $1', [person.id])
+    t.equal(rows.length, 1, 'only that of the registration')
+    await database.query('update users set is_active = true where id = $1', [person.id])
+    t.equal((await enter()).status, 200, 'the tenant is there')
+    t.equal(await failures(), 0)
+  },
+)
