@@ -22,6 +22,7 @@ export const malformed: Attack = {
     const before = await stateOf(service, other)
     await randomRequests(stage, tally, service, ada, other)
     await wrongBodies(tally, service, ada)
+    await repeatedParameters(tally, service, ada)
     await brokenBytes(tally, service, ada, stage.pick(60, 300, 5_000))
     tally.check((await stateOf(service, other)) === before, 'the rows of others are the same as before')
     tally.check((await ada.get('/api/v1/users/me/')).status === 200, 'the service still answers')
@@ -74,6 +75,17 @@ async function wrongBodies(tally: Tally, service: Service, ada: Client) {
         ({ status, body }) =>
           (status === 400 && body.code === 'parse_error') || [401, 403, 404].includes(status),
       )
+}
+
+/** Two sizes of a page: a proxy that checks one and a service that reads the other would disagree. */
+async function repeatedParameters(tally: Tally, service: Service, ada: Client) {
+  for (const route of routesOf(service).filter(({ query }) => 'page_size' in membersOf(query)))
+    await tally.refuse(
+      `${nameOf(route)} page_size twice`,
+      () => ada.get(`${addressOf(route, ...ownIds(route, ada))}?page_size=1&page_size=2`),
+      ({ status, body }) =>
+        (status === 400 && body.errors?.[0]?.field === 'page_size') || [401, 403, 404].includes(status),
+    )
 }
 
 const allowed = [200, 201, 204, 304, 400, 401, 403, 404, 405, 406, 409, 410, 412, 413, 414, 415, 422, 429]
