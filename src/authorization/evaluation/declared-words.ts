@@ -1,7 +1,7 @@
 import { readInTenant } from '../../database/executor/read.ts'
 import type { Databases } from '../../database/executor/transaction.ts'
 import type { DeclaredWords } from '../../request/policies-in-force.ts'
-import { listDeclaredActions } from '../../tenancy/roles/named-actions-store.ts'
+import { listDeclaredActions } from '../../tenancy/roles/store.ts'
 
 const keptMs = 10_000
 

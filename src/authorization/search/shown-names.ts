@@ -1,7 +1,7 @@
 import { type Read, readInTenant } from '../../database/executor/read.ts'
 import type { Deps } from '../../deps.ts'
 import type { Caller } from '../../request/caller.ts'
-import { findSubjectId, type SubjectId } from '../../tenancy/tenants/subject-id-store.ts'
+import { findSubjectId, type SubjectId } from '../../tenancy/tenants/store.ts'
 import { subjectsByName } from '../evaluation/name-subjects.ts'
 import { findSubjects, type NamedSubject, type SubjectName } from '../evaluation/store.ts'
 

@@ -20,13 +20,14 @@ import type { RequestInfo } from '../../http/request-info.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import {
   changeManagedRole,
+  deleteUnusedRole,
   freeNames,
   insertManagedRole,
   listTenantRoles,
   listUsedRoles,
   releaseRole,
-} from '../../tenancy/roles/managed-role-store.ts'
-import { deleteUnusedRole, roleNameKey } from '../../tenancy/roles/store.ts'
+  roleNameKey,
+} from '../../tenancy/roles/store.ts'
 import { findUnmeasured, type Measured, nameOf, type Unmeasured } from './costly-policies.ts'
 import { planWebhooks, writeWebhooks } from './give-webhooks.ts'
 import { fromManifest } from './manifest-modules.ts'

@@ -1,6 +1,6 @@
 import { checksumOf } from '../../authorization/policies/compile-body.ts'
 import type { PolicyRow } from '../../authorization/policies/store.ts'
-import type { TenantRole } from '../../tenancy/roles/managed-role-store.ts'
+import type { TenantRole } from '../../tenancy/roles/store.ts'
 import type { ManagedPolicy } from './compile-manifest.ts'
 import type { InstalledRules } from './store.ts'
 import type { Conflict, NamesPlan, TenantState } from './tenant-plan.ts'

@@ -3,8 +3,8 @@ import { wildcardOf } from '../../policy-engine/catalogue/actions.ts'
 import type { Warning } from '../../policy-engine/compile/policy-document.ts'
 import { unknownActions } from '../../policy-engine/compile/unknown-actions.ts'
 import type { Caller } from '../../request/caller.ts'
-import { listActionsInPolicies, listActionsInRoles, listDeclaredActions } from './named-actions-store.ts'
 import { hasServiceResource } from './permissions.ts'
+import { listActionsInPolicies, listActionsInRoles, listDeclaredActions } from './store.ts'
 
 /**
  * Warnings about permissions that nothing names, and that nearly are one of the service or one that a role, a policy or

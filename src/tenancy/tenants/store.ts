@@ -9,7 +9,11 @@ import { isFromBefore } from '../../database/proven-address.ts'
 import { lockTenants } from '../../database/revisions.ts'
 import { byWord, defineList, type ListPage } from '../../lists/list.ts'
 import { isOfSubject } from '../members/subject-store.ts'
-import { subjectIds } from './subject-id-store.ts'
+
+/** By what searches name people: the setting `subject_id` of a tenant. */
+export const subjectIds = ['id', 'email', 'external_id'] as const
+
+export type SubjectId = (typeof subjectIds)[number]
 
 export const tenantStatus = z.enum(['active', 'suspended', 'archived'])
 export type TenantStatus = z.infer<typeof tenantStatus>
@@ -280,4 +284,13 @@ export async function countCreatedTenant(
   const made = await tx.oneFirst(sql.type(countRow)`
     select count(*) from made_tenants where user_id = ${userId}`)
   return made <= max
+}
+
+const settingRow = z.object({ subject_id: z.enum(subjectIds) })
+
+/** The setting `subject_id` of the tenant. */
+export async function findSubjectId(read: Read, tenantId: string): Promise<SubjectId> {
+  const found = await read.maybeOneFirst(sql.type(settingRow)`
+    select coalesce(settings ->> 'subject_id', 'id') as subject_id from tenants where id = ${tenantId}`)
+  return found ?? 'id'
 }

@@ -3,8 +3,7 @@ import { isTimeZone } from '../../policy-engine/evaluate/local-time.ts'
 import { written } from '../../request/body/known-members.ts'
 import { rfc3339, timestamp } from '../../request/body/schemas.ts'
 import { domainName } from './email-domains.ts'
-import { type TenantRow, tenantStatus } from './store.ts'
-import { subjectIds } from './subject-id-store.ts'
+import { subjectIds, type TenantRow, tenantStatus } from './store.ts'
 
 export const tenantName = z
   .string('Give the name as text.')
