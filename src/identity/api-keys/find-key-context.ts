@@ -2,7 +2,7 @@ import type { Read } from '../../database/executor/read.ts'
 import { keyExpired } from '../../errors.ts'
 import type { Bearer } from '../../request/caller.ts'
 import type { AuthContextRow } from '../sessions/context-store.ts'
-import { findKeyContextRow } from './context-store.ts'
+import { findKeyContextRow } from './store.ts'
 
 interface KeyContext {
   row: AuthContextRow

@@ -6,8 +6,7 @@ import { appendAudit } from '../../messages/audit/append-audit.ts'
 import { appendEvent } from '../../messages/outbox/append-event.ts'
 import { notifyPeople } from '../users/notify-people.ts'
 import { prefixOf, readKey } from './key-text.ts'
-import { findLeakedKey, type LeakedKey, listToldOfLeak } from './leak-store.ts'
-import { revokeKey } from './store.ts'
+import { findLeakedKey, type LeakedKey, listToldOfLeak, revokeKey } from './store.ts'
 
 /**
  * Revokes a key for anybody who has it, and mails the owners of its tenant and its person. Says nothing about the key:

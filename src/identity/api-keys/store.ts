@@ -5,6 +5,8 @@ import type { Statements } from '../../database/executor/statements.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
 import { defineList, type ListPage } from '../../lists/list.ts'
+import type { Bearer } from '../../request/caller.ts'
+import { authContextRow, persons, readContext } from '../sessions/context-store.ts'
 
 /** Whose keys: those of a service account, or of a person in a tenant. */
 export interface KeyHolder {
@@ -196,4 +198,86 @@ export async function recordUses(tx: Tx, uses: readonly KeyUse[]): Promise<void>
     update api_keys k set last_used_at = greatest(k.last_used_at, u.at)
     from ${sql.unnest(rows, ['uuid', 'uuid', 'timestamptz'])} as u (tenant_id, id, at)
     where k.tenant_id = u.tenant_id and k.id = u.id`)
+}
+
+const keyContextRow = authContextRow.extend({
+  key_membership_id: z.uuid(),
+  is_revoked: z.boolean(),
+  is_expired: z.boolean(),
+  scopes: z.array(z.string()).nullable(),
+  last_used_at: z.number().nullable(),
+})
+
+export type KeyContextRow = z.infer<typeof keyContextRow>
+
+/**
+ * What a request needs to know about its key and the key's holder, in one round trip; null if one of them is deleted. A key is
+ * no sign-in: its time of authentication is 1970, so that no policy takes it for a recent one. Sessions that were ended in
+ * the tenant do not concern it. `now` is in ms since 1970.
+ */
+export function findKeyContextRow(
+  read: Read,
+  { userId, tenantId, subjectType, sessionId: id }: Bearer,
+  now: number,
+): Promise<KeyContextRow | null> {
+  const key = sql.fragment`
+    select 'aal1' as acr, '{key}'::text[] as amr, 'epoch'::timestamptz as auth_time,
+           null::timestamptz as second_factor_at, null::timestamptz as begun_at, false as over,
+           membership_id, revoked_at is not null as is_revoked, expires_at <= ${instant(now)} as is_expired,
+           scopes, last_used_at
+    from api_keys where tenant_id = ${tenantId} and id = ${id}`
+  const accounts = {
+    users: sql.fragment`(
+      select a.id, a.email, a.first_name, a.last_name, null::timestamptz as email_verified_at, true as is_active,
+             a.joined_at as date_joined, a.version
+      from memberships a where a.tenant_id = ${tenantId} and a.kind = 'service_account')`,
+    memberColumn: sql.fragment`m.id`,
+    hasFactor: () => sql.fragment`false`,
+  }
+  const holder = subjectType === 'user' ? persons : accounts
+  const more = sql.fragment`,
+    s.membership_id as key_membership_id, s.is_revoked, s.is_expired, s.scopes, s.last_used_at`
+  return readContext(read, keyContextRow, { userId, tenantId }, { ...holder, session: key, more })
+}
+
+const leakedRow = z.object({
+  tenant_id: z.uuid(),
+  id: z.uuid(),
+  user_id: z.uuid().nullable(),
+  account_id: z.uuid().nullable(),
+  name: z.string(),
+  key_hash: z.instanceof(Buffer),
+  tenant_name: z.string(),
+  holder_name: z.string(),
+  holder_email: z.string(),
+})
+
+/** A live key with the names of its tenant and holder. */
+export type LeakedKey = z.infer<typeof leakedRow>
+
+/** The key with this id, if it works at `now` (ms since 1970), or null. As the system role. */
+export function findLeakedKey(tx: Tx, id: string, now: number): Promise<LeakedKey | null> {
+  return tx.maybeOne(sql.type(leakedRow)`
+    select k.tenant_id, k.id, k.user_id, k.account_id, k.name, k.key_hash, t.name as tenant_name,
+           coalesce(u.first_name, m.first_name, '') as holder_name, coalesce(u.email, '') as holder_email
+    from api_keys k
+    join tenants t on t.id = k.tenant_id
+    left join memberships m on m.tenant_id = k.tenant_id and m.id = k.account_id
+    left join users u on u.id = k.user_id
+    where k.id = ${id} and k.revoked_at is null and k.expires_at > ${instant(now)} limit 1`)
+}
+
+const maxTold = 50
+
+/** The ids of the tenant's active owners and of the key's person, 50 at most. As the system role. */
+export function listToldOfLeak(tx: Tx, { tenant_id, user_id }: LeakedKey): Promise<readonly string[]> {
+  return tx.anyFirst(sql.type(idRow)`
+    select u.id from users u where u.id = ${user_id}::uuid and u.is_active
+    union
+    (select u.id from roles r
+     join membership_roles mr on mr.tenant_id = r.tenant_id and mr.role_id = r.id
+     join memberships m on m.tenant_id = mr.tenant_id and m.id = mr.membership_id and m.status = 'active'
+     join users u on u.id = m.user_id and u.is_active
+     where r.tenant_id = ${tenant_id} and r.is_system and r.name = 'owner'
+     order by m.joined_at, m.id limit ${maxTold})`)
 }

@@ -10,7 +10,7 @@ import { endSessions } from '../sessions/end-session.ts'
 import { endOtherFamilies } from '../sessions/family-store.ts'
 import { lockSession } from '../sessions/store.ts'
 import { notifyPerson } from '../users/notify-people.ts'
-import { countWaysIn } from './ways-in-store.ts'
+import { countWaysIn } from '../users/store.ts'
 
 interface PasswordChange {
   userId: string

@@ -6,7 +6,7 @@ import { revokeKeysOf } from '../api-keys/store.ts'
 import { endSessions, recordRevoked } from '../sessions/end-session.ts'
 import { endSession } from '../sessions/store.ts'
 import { notifyPerson } from '../users/notify-people.ts'
-import { countWaysIn } from './ways-in-store.ts'
+import { countWaysIn } from '../users/store.ts'
 
 /** Ends the caller's session: its access and refresh tokens stop working at once, in every tenant. */
 export async function logout({ db, clock }: Deps, caller: Caller): Promise<void> {

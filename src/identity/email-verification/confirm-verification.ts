@@ -2,7 +2,7 @@ import { asSystem } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import type { RequestInfo } from '../../http/request-info.ts'
 import { deadLink, findLink, spendLink } from '../../messages/links/one-time-link.ts'
-import { markProven } from '../users/proven-address-store.ts'
+import { markProven } from '../users/address-store.ts'
 import { recordVerified } from './record-verified.ts'
 
 /**

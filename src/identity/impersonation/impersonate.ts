@@ -8,11 +8,12 @@ import type { MemberRow } from '../../tenancy/members/store.ts'
 import { holderOf } from '../../tenancy/roles/grantable-roles.ts'
 import { findTenant } from '../../tenancy/tenants/store.ts'
 import type { AuthContextRow } from '../sessions/context-store.ts'
+import { findMemberContext } from '../sessions/context-store.ts'
 import { assertPossibleSecondFactor } from '../sessions/fresh-authentication.ts'
 import type { Acting } from '../sign-in/outcome.ts'
 import { notifyPerson } from '../users/notify-people.ts'
+import { hasTakenPart } from '../users/store.ts'
 import { assertCanImpersonate, impersonationRefused } from './check-impersonation.ts'
-import { findMemberContext, hasTakenPart } from './store.ts'
 
 const impersonationMs = 15 * 60_000
 

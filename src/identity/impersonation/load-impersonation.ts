@@ -2,9 +2,13 @@ import { type Read, readInTenant } from '../../database/executor/read.ts'
 import type { Databases } from '../../database/executor/transaction.ts'
 import { ApiError } from '../../errors.ts'
 import type { Holder } from '../../tenancy/roles/grantable-roles.ts'
-import { type AuthContextRow, findAuthContext, isOverHere } from '../sessions/context-store.ts'
+import {
+  type AuthContextRow,
+  findAuthContext,
+  findMemberContext,
+  isOverHere,
+} from '../sessions/context-store.ts'
 import { assertCanImpersonate } from './check-impersonation.ts'
-import { findMemberContext } from './store.ts'
 
 interface Bearer {
   userId: string

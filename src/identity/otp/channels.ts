@@ -1,6 +1,6 @@
 import { ApiError } from '../../errors.ts'
 import type { Config } from '../../settings/config.ts'
-import type { Factors } from './factor-store.ts'
+import type { Factors } from './store.ts'
 
 /** The kinds of devices whose codes `otp/verify` takes, in the order in which it tries them. */
 export const codeTypes = ['totp', 'email', 'static'] as const

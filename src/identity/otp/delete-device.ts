@@ -12,9 +12,8 @@ import {
 } from '../sessions/fresh-authentication.ts'
 import type { DeviceType } from './channels.ts'
 import { enrolmentSeconds } from './enrolment.ts'
-import { deleteDevice, hasOtherFactor, lockDevices } from './factor-store.ts'
 import { recordDeleted } from './record-device.ts'
-import { findDevice } from './store.ts'
+import { deleteDevice, findDevice, hasOtherFactor, lockDevices } from './store.ts'
 
 const lastFactor = () =>
   new ApiError(

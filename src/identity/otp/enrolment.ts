@@ -9,7 +9,7 @@ import {
   hasFreshSecondFactor,
 } from '../sessions/fresh-authentication.ts'
 import { canEnrolFirst } from './channels.ts'
-import { findFactors } from './factor-store.ts'
+import { findFactors } from './store.ts'
 
 /** How long after a sign-in, or the set-up of an app, the person can enrol a factor; in seconds. */
 export const enrolmentSeconds = 600

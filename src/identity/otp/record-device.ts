@@ -4,7 +4,7 @@ import { appendEvent, type NewEvent } from '../../messages/outbox/append-event.t
 import type { Caller } from '../../request/caller.ts'
 import { notifyPerson } from '../users/notify-people.ts'
 import type { CodeType } from './channels.ts'
-import type { Removed } from './factor-store.ts'
+import type { Removed } from './store.ts'
 
 type Cause = Pick<NewEvent<never>, 'tenantId' | 'actorId' | 'requestId' | 'at'>
 

@@ -8,8 +8,8 @@ import { endSessionsOf } from '../sessions/store.ts'
 import { countMailedCodes } from '../users/address-store.ts'
 import { notifyPerson } from '../users/notify-people.ts'
 import { findPersonBy, lockUser } from '../users/store.ts'
-import { deleteAllDevices } from './factor-store.ts'
 import { recordRemoved } from './record-device.ts'
+import { deleteAllDevices } from './store.ts'
 
 /** The result: `removed` are the kinds of the removed factors. */
 interface FactorsReset {

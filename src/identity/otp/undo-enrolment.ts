@@ -7,8 +7,8 @@ import { sendMail } from '../../messages/mail/send-mail.ts'
 import { revokeKeysOf } from '../api-keys/store.ts'
 import { endSessions } from '../sessions/end-session.ts'
 import { lockUser } from '../users/store.ts'
-import { deleteOneDevice } from './factor-store.ts'
 import { recordRemoved } from './record-device.ts'
+import { deleteOneDevice } from './store.ts'
 
 /**
  * Removes the factor that a mailed link names and ends all sessions of its person, once: the person who enrolled it knew

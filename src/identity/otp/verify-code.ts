@@ -4,7 +4,7 @@ import { appendAudit, doneBy } from '../../messages/audit/append-audit.ts'
 import { appendEvent } from '../../messages/outbox/append-event.ts'
 import type { Caller } from '../../request/caller.ts'
 import { recordVerified } from '../email-verification/record-verified.ts'
-import { markProven } from '../users/proven-address-store.ts'
+import { markProven } from '../users/address-store.ts'
 import { acceptCode, compareCode, type ShownFactor } from './accept-code.ts'
 import { admitCode } from './admit-attempt.ts'
 import {

@@ -1,6 +1,6 @@
 import { asSystem } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { hasConfirmedDevices } from './factor-store.ts'
+import { hasConfirmedDevices } from './store.ts'
 
 /** Logs a warning if OTP_ENABLED is off but people have confirmed devices, which are then never asked for. */
 export async function warnOfUnusedDevices({ config, db, log }: Deps): Promise<void> {

@@ -5,8 +5,8 @@ import type { Caller } from '../../request/caller.ts'
 import { hasFreshSecondFactor } from '../sessions/fresh-authentication.ts'
 import type { ShownFactor } from './accept-code.ts'
 import { channelsOn } from './channels.ts'
-import { couldMail, deleteYoungDevices, proveDevices, recordShown } from './factor-store.ts'
 import { recordRemoved } from './record-device.ts'
+import { couldMail, deleteYoungDevices, proveDevices, recordShown } from './store.ts'
 
 // A factor is young if it was enrolled with only the password although codes by e-mail were available. It counts after
 // a day, or when a factor that counts is shown by the chain that enrolled it or last showed it. See

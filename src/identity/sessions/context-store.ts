@@ -196,3 +196,14 @@ const rolesOfMember = ({ tenantId }: Member) => sql.fragment`
                      where x.tenant_id = ${tenantId} and x.membership_id = m.id), '{}') as permissions
     from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
     where mr.tenant_id = ${tenantId} and mr.membership_id = m.id) r`
+
+/** The context of a member who has no session, because another member acts as them. */
+export function findMemberContext(
+  read: Read,
+  member: { userId: string; tenantId: string },
+): Promise<AuthContextRow | null> {
+  const none = sql.fragment`
+    select 'aal1' as acr, '{}'::text[] as amr, 'epoch'::timestamptz as auth_time,
+           null::timestamptz as second_factor_at, null::timestamptz as begun_at, false as over`
+  return authContextWith(read, member, none)
+}

@@ -5,7 +5,7 @@ import { appendAudit } from '../../messages/audit/append-audit.ts'
 import { voidSomeLinks } from '../../messages/links/link-store.ts'
 import { voidSomeCodes } from '../otp/code-store.ts'
 import { endSomePendingSessions } from '../sign-in/pending-store.ts'
-import { endSomeSessions, revokeLoggedOut } from './end-all-store.ts'
+import { endSomeSessions, revokeLoggedOut } from './store.ts'
 
 const batch = 1_000
 

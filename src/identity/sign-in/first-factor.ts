@@ -1,6 +1,6 @@
 import type { Tx } from '../../database/executor/transaction.ts'
 import { forgiveAttempt } from '../otp/code-store.ts'
-import { recordShown } from '../otp/factor-store.ts'
+import { recordShown } from '../otp/store.ts'
 import { recordPasskeyUse } from '../passkeys/store.ts'
 import { type Attempt, clearPair } from '../rate-limits/store.ts'
 import { lockActive, lockPassword } from '../users/store.ts'

@@ -10,7 +10,7 @@ import {
   mailboxShownAlready,
   usableMethods,
 } from '../otp/channels.ts'
-import { type Factors, findFactors } from '../otp/factor-store.ts'
+import { type Factors, findFactors } from '../otp/store.ts'
 import { type Refused, refused } from './outcome.ts'
 import { endOldestPendingSessions, insertPendingSession } from './pending-store.ts'
 

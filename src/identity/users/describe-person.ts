@@ -1,10 +1,9 @@
 import { asSystem } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { listMembershipsOf, type Membership } from '../../tenancy/members/store.ts'
-import { countWaysIn, type WaysIn } from '../auth/ways-in-store.ts'
-import { type Factors, findFactors } from '../otp/factor-store.ts'
+import { type Factors, findFactors } from '../otp/store.ts'
 import { type SessionsOfPerson, sessionsOfPerson } from '../sessions/store.ts'
-import { findPersonBy, type UserRow } from './store.ts'
+import { countWaysIn, findPersonBy, type UserRow, type WaysIn } from './store.ts'
 
 /** What an operator may know of a person: who they are, where they belong, how they sign in. No secrets, no content. */
 export interface DescribedPerson {

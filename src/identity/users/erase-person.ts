@@ -9,7 +9,7 @@ import { detachErased, listMembershipsToEnd, type MembershipToEnd } from '../../
 import { eraseTenants, lockTenantsOf } from '../../tenancy/tenants/store.ts'
 import { accountKey } from '../rate-limits/limits.ts'
 import { clearAttempts } from '../rate-limits/store.ts'
-import { listProvenAddresses } from './proven-address-store.ts'
+import { listProvenAddresses } from './address-store.ts'
 import { deletePerson, insertErasure, lockUser } from './store.ts'
 
 /** A person whose row and tenants are locked until the transaction ends. */

@@ -4,10 +4,9 @@ import { endTokensOf } from '../../messages/links/link-store.ts'
 import { forgetEntries } from '../../tenancy/members/store.ts'
 import { revokeKeysOf } from '../api-keys/store.ts'
 import { recordVerified } from '../email-verification/record-verified.ts'
-import { deleteAllDevices } from '../otp/factor-store.ts'
+import { deleteAllDevices } from '../otp/store.ts'
 import { deleteSignInPlaces } from '../rate-limits/store.ts'
-import { dropHeldMailbox } from './address-store.ts'
-import { markProvenByMailbox } from './proven-address-store.ts'
+import { dropHeldMailbox, markProvenByMailbox } from './address-store.ts'
 
 interface MailboxProof {
   id: string

@@ -12,7 +12,7 @@ import type { ListPage } from '../../lists/list.ts'
 import { unreachableEmail } from '../../messages/mail/email-address.ts'
 import { pageOfMembers } from '../../tenancy/members/list-store.ts'
 import { isPersonNamed } from '../../tenancy/members/subject-store.ts'
-import { makeEmailDevice } from '../otp/email-device-store.ts'
+import { makeEmailDevice } from '../otp/store.ts'
 
 const userRow = z.object({
   id: z.uuid(),
@@ -308,4 +308,32 @@ const ownTenantRow = z.object({ own_tenant_id: z.uuid().nullable() })
 /** The personal tenant that {@link claimOwnTenant} noted last, which the person can have lost since; or null. As the system role. */
 export function findOwnTenant(tx: Tx, userId: string): Promise<string | null> {
   return tx.maybeOneFirst(sql.type(ownTenantRow)`select own_tenant_id from users where id = ${userId}`)
+}
+
+const countsRow = z.object({ passkeys: z.number(), keys: z.number() })
+
+/** What opens an account besides its password and mailbox: passkeys, and API keys of the person that work. */
+export type WaysIn = z.infer<typeof countsRow>
+
+/** Counts them at `at` (ms since 1970), for the mail after a change. As the system role. */
+export const countWaysIn = (tx: Tx, userId: string, at: number): Promise<WaysIn> =>
+  tx.one(sql.type(countsRow)`
+    select (select count(*) from passkeys where user_id = ${userId}) as passkeys,
+           (select count(*) from api_keys where user_id = ${userId} and revoked_at is null
+              and expires_at > ${instant(at)}) as keys`)
+
+/**
+ * Whether a member has entered the tenant or came by an invitation. Others were added by their id, and may not know of it.
+ * What was accepted before the first proof of their address, another person can have accepted.
+ */
+export function hasTakenPart(
+  tx: Tx,
+  { userId, tenantId }: { userId: string; tenantId: string },
+): Promise<boolean> {
+  return tx.exists(sql.unsafe`
+    select 1 from memberships m join users u on u.id = m.user_id where m.tenant_id = ${tenantId} and m.user_id = ${userId}
+      and (m.last_entered_at is not null
+           or exists (select 1 from invitations i
+                      where i.tenant_id = ${tenantId} and i.accepted_by = m.user_id and i.accepted_at >= m.joined_at
+                        and (u.first_proof_at is null or i.accepted_at > u.first_proof_at)))`)
 }

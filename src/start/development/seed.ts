@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { asSystem, inTenant, type Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { markProven } from '../../identity/users/proven-address-store.ts'
+import { markProven } from '../../identity/users/address-store.ts'
 import { findCredentials, insertUser, insertVerifiedUsers } from '../../identity/users/store.ts'
 import { appendEvent } from '../../messages/outbox/append-event.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
