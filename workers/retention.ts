@@ -1,6 +1,5 @@
 import { deleteRequestsBefore, dropBodiesBefore } from '../src/authorization/approvals/transition-store.ts'
-import { deleteShadowCountsBefore } from '../src/authorization/decisions/shadow-stats-store.ts'
-import { deleteDecisionsBefore } from '../src/authorization/decisions/store.ts'
+import { deleteDecisionsBefore, deleteShadowCountsBefore } from '../src/authorization/decisions/store.ts'
 import { deleteVersionsBefore } from '../src/authorization/policies/store.ts'
 import { asWorker, type Tx } from '../src/database/executor/transaction.ts'
 import { deleteLogCountsBefore } from '../src/database/log-quota.ts'

@@ -6,15 +6,13 @@ import {
   type OpenRequest,
   type Presented,
 } from '../../request/change/approvals.ts'
-import type { OpenRow } from './asking-store.ts'
 import { notifyParties } from './notify.ts'
 import type { ApprovalDeps } from './open-request.ts'
 import { contextOfCall, recordTransition } from './record-transition.ts'
 import { digestOf, requestApproval } from './request-approval.ts'
 import { requestUrl } from './show-request.ts'
-import { findRequest, type RequestRow } from './store.ts'
-import { deleteStoredCall } from './stored-call-store.ts'
-import { lockRequest, markExecuted } from './transition-store.ts'
+import { deleteStoredCall, findRequest, type RequestRow } from './store.ts'
+import { lockRequest, markExecuted, type OpenRow } from './transition-store.ts'
 
 /** The approvals port of the request path. */
 export function createApprovals(deps: ApprovalDeps): Approvals {

@@ -23,12 +23,12 @@ import {
   text,
 } from '../evaluation/question.ts'
 import type { KnownSubject } from '../evaluation/store.ts'
-import type { RequestKey } from './asking-store.ts'
 import { type BoundQuestion, bindQuestion } from './bind-question.ts'
 import { openRequest } from './open-request.ts'
 import { contextOf } from './record-transition.ts'
 import { showRequest } from './show-request.ts'
 import { findRequest, gatesOf } from './store.ts'
+import type { RequestKey } from './transition-store.ts'
 
 const named = (action: string | z.output<typeof actionEntity>) =>
   typeof action === 'string' ? { name: action } : action

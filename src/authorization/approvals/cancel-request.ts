@@ -4,8 +4,7 @@ import { invalidState } from '../../errors.ts'
 import type { Caller } from '../../request/caller.ts'
 import { notifyParties } from './notify.ts'
 import { contextOf, recordTransition } from './record-transition.ts'
-import { findRequest, type RequestRow } from './store.ts'
-import { deleteStoredCall } from './stored-call-store.ts'
+import { deleteStoredCall, findRequest, type RequestRow } from './store.ts'
 import { markCancelled } from './transition-store.ts'
 
 /**

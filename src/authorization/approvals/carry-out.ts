@@ -11,8 +11,7 @@ import type { Route } from '../../request/route.ts'
 import { notifyParties } from './notify.ts'
 import type { ApprovalDeps } from './open-request.ts'
 import { recordTransition } from './record-transition.ts'
-import { findRequest, type RequestRow } from './store.ts'
-import { deleteStoredCall, findStoredCall, markFailed } from './stored-call-store.ts'
+import { deleteStoredCall, findRequest, findStoredCall, markFailed, type RequestRow } from './store.ts'
 
 interface Approved {
   tenantId: string

@@ -1,6 +1,6 @@
 import { asWorker, type Databases } from '../../database/executor/transaction.ts'
 import { recordTransition } from './record-transition.ts'
-import { deleteStoredCall } from './stored-call-store.ts'
+import { deleteStoredCall } from './store.ts'
 import { expireOverdue } from './transition-store.ts'
 
 const batch = 500

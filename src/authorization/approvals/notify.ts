@@ -1,10 +1,9 @@
 import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { notifyPeople } from '../../identity/users/notify-people.ts'
-import type { NewRequest } from './asking-store.ts'
 import { requestUrl } from './show-request.ts'
 import type { RequestRow } from './store.ts'
-import { type Approver, findTenantName } from './transition-store.ts'
+import { type Approver, findTenantName, type NewRequest } from './transition-store.ts'
 
 type NotifyDeps = Pick<Deps, 'sealer' | 'publicUrl' | 'config'>
 

@@ -3,22 +3,22 @@ import type { Deps } from '../../deps.ts'
 import { ApiError, unavailable } from '../../errors.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
+import { notifyApprovers } from './notify.ts'
+import { type ChangeContext, recordTransition } from './record-transition.ts'
+import { deleteStoredCall, type GateRef, gatesOf } from './store.ts'
 import {
+  type Approver,
   countPendingOf,
   findOpen,
   insertRequest,
+  listEligible,
   listMailed,
   lockSubject,
   type NewRequest,
   type OpenRow,
   type RequestKey,
   retireStale,
-} from './asking-store.ts'
-import { notifyApprovers } from './notify.ts'
-import { type ChangeContext, recordTransition } from './record-transition.ts'
-import { type GateRef, gatesOf } from './store.ts'
-import { deleteStoredCall } from './stored-call-store.ts'
-import { type Approver, listEligible } from './transition-store.ts'
+} from './transition-store.ts'
 
 export type ApprovalDeps = Pick<Deps, 'config' | 'db' | 'sealer' | 'publicUrl'>
 

@@ -3,10 +3,10 @@ import { canonicalJson } from '../../crypto/canonical-json.ts'
 import type { Tx } from '../../database/executor/transaction.ts'
 import { ApiError } from '../../errors.ts'
 import type { GatedDecision, GuardedCall } from '../../request/change/approvals.ts'
-import type { OpenRow, RequestKey } from './asking-store.ts'
 import { type ApprovalDeps, openRequest } from './open-request.ts'
 import { contextOfCall } from './record-transition.ts'
-import { storeCall } from './stored-call-store.ts'
+import { storeCall } from './store.ts'
+import type { OpenRow, RequestKey } from './transition-store.ts'
 
 const maxBody = 64 * 1024
 

@@ -6,9 +6,9 @@ import { rfc3339 } from '../../request/body/schemas.ts'
 import type { Caller } from '../../request/caller.ts'
 import { type DecidedQuestion, decideQuery } from '../evaluation/decide-question.ts'
 import type { SlicedPolicies } from '../policies/slice-policies.ts'
-import { listUsable, type UsableRow } from './asking-store.ts'
 import { bindQuestion } from './bind-question.ts'
 import { type GateRef, gatesOf } from './store.ts'
+import { listUsable, type UsableRow } from './transition-store.ts'
 
 /** What an answer says of approvals: the way to ask for one, and the open request. */
 export interface ApprovalHints {

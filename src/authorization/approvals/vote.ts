@@ -5,8 +5,7 @@ import { enqueue } from '../../messages/outbox/enqueue.ts'
 import type { Caller } from '../../request/caller.ts'
 import { notifyParties } from './notify.ts'
 import { auditVote, contextOf, recordTransition } from './record-transition.ts'
-import { canDecide, findRequest, isOwnRequest, type RequestRow, readerOf } from './store.ts'
-import { deleteStoredCall } from './stored-call-store.ts'
+import { canDecide, deleteStoredCall, findRequest, isOwnRequest, type RequestRow, readerOf } from './store.ts'
 import { insertVote, listEligible, markApproved, markRejected } from './transition-store.ts'
 
 const selfApproval = () =>

@@ -7,7 +7,7 @@ import { type ExplainedPolicy, explanationSentences } from '../../policy-engine/
 import { sentenceOf } from '../../policy-engine/evaluate/reasons.ts'
 import type { Caller } from '../../request/caller.ts'
 import { askerIn } from '../../request/decide.ts'
-import { findModuleOf, unzipped } from '../policies/modules/module-store.ts'
+import { findModuleOf, unzipped } from '../policies/active-store.ts'
 import { readPolicySchema, roleFinder } from '../policies/policy-schema.ts'
 import { policyReader } from '../policies/readable-parts.ts'
 import { findVersion } from '../policies/store.ts'

@@ -4,7 +4,7 @@ import { asSystem, type Databases } from '../../database/executor/transaction.ts
 import type { Metrics } from '../../observe/metrics/metrics.ts'
 import { outsideSpans } from '../../observe/tracing/span.ts'
 import type { ShadowResult } from './decide-shadows.ts'
-import { addShadowCounts, type CountsOfDay, noCounts } from './shadow-stats-store.ts'
+import { addShadowCounts, type CountsOfDay, noCounts } from './store.ts'
 
 /** Counts what policies in shadow mode would have done. */
 export interface ShadowCounter {

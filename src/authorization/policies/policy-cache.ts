@@ -3,8 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { AuthorizationUnavailable } from '../../policy-engine/evaluate/engine.ts'
 import { createLruCache } from '../../policy-engine/lru-cache.ts'
 import type { PolicyCache } from '../../request/policies-in-force.ts'
-import { readTenantPolicies, withCompiled } from './active-store.ts'
-import { withModules } from './modules/module-store.ts'
+import { readTenantPolicies, withCompiled, withModules } from './active-store.ts'
 import { type SlicedPolicies, slicePolicies } from './slice-policies.ts'
 
 const maxBytes = 64 * 1024 * 1024

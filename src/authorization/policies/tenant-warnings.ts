@@ -7,7 +7,7 @@ import { listActionsInRoles, listDeclaredActions } from '../../tenancy/roles/sto
 import { listWordsInRoles } from '../evaluation/store.ts'
 import type { Compiled } from './compile-body.ts'
 import { departmentsNamed, memberAttributes } from './condition-names.ts'
-import { countApprovers, countMembersWith, listDepartmentsAmong } from './tenant-warnings-store.ts'
+import { countApprovers, countMembersWith, listDepartmentsAmong } from './store.ts'
 
 /** What the tenant has that a policy names. */
 export interface PolicySurroundings {

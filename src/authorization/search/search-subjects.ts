@@ -13,12 +13,11 @@ import {
 } from '../evaluation/find-question-object.ts'
 import { policiesOf } from '../evaluation/load-questions.ts'
 import { actionOf, type Question, queryOf } from '../evaluation/question.ts'
-import type { KnownSubject } from '../evaluation/store.ts'
+import { type KnownSubject, listMembersAsSubjects, listRolesOfSubjects } from '../evaluation/store.ts'
 import { findRegistered, registeredKey } from '../resources/find-registered.ts'
 import { candidatesAfter, type NamedCandidate } from './named-candidates.ts'
 import { answerSearch, type Candidates, eachInTurn, noCandidates } from './search.ts'
 import type { SubjectSearch } from './search-question.ts'
-import { listMembersAsSubjects, listRolesOfSubjects } from './store.ts'
 
 /** The object of a search for subjects; undefined without a lookup, so it depends on the subject. */
 export async function findSearchedObject(

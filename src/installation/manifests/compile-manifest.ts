@@ -1,6 +1,6 @@
 import type { DefinitionRow } from '../../authorization/attributes/store.ts'
+import type { StoredModule } from '../../authorization/policies/active-store.ts'
 import { compileBody, type PatternCost } from '../../authorization/policies/compile-body.ts'
-import type { StoredModule } from '../../authorization/policies/modules/module-store.ts'
 import type { PolicySchema } from '../../authorization/policies/policy-schema.ts'
 import { budgetFault } from '../../authorization/policies/slice-budget.ts'
 import type { NewPolicy } from '../../authorization/policies/store.ts'

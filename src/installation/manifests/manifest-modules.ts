@@ -1,10 +1,10 @@
+import type { StoredModule } from '../../authorization/policies/active-store.ts'
 import {
   type CompilerSettings,
   compileModuleText,
   moduleKey,
   moduleTextOf,
 } from '../../authorization/policies/modules/compile-module-text.ts'
-import type { StoredModule } from '../../authorization/policies/modules/module-store.ts'
 import { ApiError } from '../../errors.ts'
 import { policyInvalid } from '../../request/body/policy-invalid.ts'
 import type { Manifest } from './manifest-schema.ts'

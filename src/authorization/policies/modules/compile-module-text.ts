@@ -11,9 +11,9 @@ import type { FindingRule, ModuleFault } from '../../../policy-engine/opa/tenant
 import { policyInvalid } from '../../../request/body/policy-invalid.ts'
 import type { Config } from '../../../settings/config.ts'
 import { positionAt } from '../../../text/text-position.ts'
+import type { StoredModule } from '../active-store.ts'
 import { measurePatterns } from '../measure-patterns.ts'
 import type { Draft } from '../policy-body.ts'
-import type { StoredModule } from './module-store.ts'
 
 /** The text of a module with the effect of its policy. */
 export interface ModuleText {

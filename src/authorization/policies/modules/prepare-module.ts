@@ -3,9 +3,9 @@ import type { Deps } from '../../../deps.ts'
 import { ApiError } from '../../../errors.ts'
 import { createLruCache } from '../../../policy-engine/lru-cache.ts'
 import { policyInvalid } from '../../../request/body/policy-invalid.ts'
+import { findModule, type StoredModule } from '../active-store.ts'
 import type { Draft } from '../policy-body.ts'
 import { compileModuleText, moduleKey, moduleTextOf } from './compile-module-text.ts'
-import { findModule, type StoredModule } from './module-store.ts'
 
 // An author tries a draft several times, and then stores it.
 const lately = createLruCache<StoredModule>(8 * 1024 * 1024)

@@ -7,7 +7,7 @@ import { appendAudit } from '../../../messages/audit/append-audit.ts'
 import { appendEvent } from '../../../messages/outbox/append-event.ts'
 import { areOfSeveral, countEnds } from '../../../policy-engine/sandbox/module-pauses.ts'
 import { type EndedTask, endedTasks } from '../../../policy-engine/sandbox/module-pool.ts'
-import { switchOffModule } from './module-store.ts'
+import { switchOffModule } from '../active-store.ts'
 
 /**
  * Watches the modules in force: one whose questions end five threads of this process in a minute is switched off, with an

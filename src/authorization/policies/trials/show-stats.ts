@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { readInTenant } from '../../../database/executor/read.ts'
 import type { Deps } from '../../../deps.ts'
 import type { Caller } from '../../../request/caller.ts'
-import { listShadowCounts } from '../../decisions/shadow-stats-store.ts'
+import { listShadowCounts } from '../../decisions/store.ts'
 import type { PolicyTarget } from '../read-policy.ts'
 
 const count = z.int()
