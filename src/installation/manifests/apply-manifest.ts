@@ -24,9 +24,14 @@ import { type Given, giveRules } from './give-rules.ts'
 import { type Difference, diffManifests } from './manifest-diff.ts'
 import { compileModules } from './manifest-modules.ts'
 import { ManifestInvalid, readManifest } from './read-manifest.ts'
-import { type InstalledRules, insertManifest, lockManifests, readInstalledRules } from './store.ts'
+import {
+  type InstalledRules,
+  insertManifest,
+  insertWebhookSecret,
+  lockManifests,
+  readInstalledRules,
+} from './store.ts'
 import type { Conflict } from './tenant-plan.ts'
-import { insertWebhookSecret } from './webhook-store.ts'
 
 // Applying has two steps. First the manifest is stored as the next version, in one short transaction: from then on, new
 // tenants get its rules. Then each tenant that is behind gets them in a transaction of its own, as the API role in the
@@ -91,12 +96,9 @@ export async function checkManifest(
   if (faults.length > 0 || 'faults' in result) throw new ManifestInvalid(faults)
   const { $schema: _schema, ...stored } = document
   const checksum = createHash('sha256').update(canonicalJson(stored)).digest('hex')
-  const version = before ? before.version + (isSame(before, checksum) ? 0 : 1) : 1
+  const version = before ? before.version + (before.checksum === checksum ? 0 : 1) : 1
   return { application, version, document: stored, compiled: result.compiled, checksum, rules, before }
 }
-
-const isSame = (before: AppliedManifest & { checksum?: string }, checksum: string) =>
-  before.checksum === checksum
 
 /** Measures the patterns of each policy on its own: one policy has at most 64. */
 async function costsOf(conditions: readonly unknown[]) {
@@ -178,13 +180,12 @@ const concurrency = 2
 
 /** Brings the tenants that are behind to the rules of a revision, oldest first, in batches. */
 export async function bringTenants(deps: ApplyDeps, run: Run): Promise<TenantsDone> {
-  const { db } = deps
   const counts = { changed: 0, unchanged: 0, kept: 0, conflicting: 0, failed: 0, refused: 0 }
   const done: TenantsDone = { ...counts, conflicts: [] }
   let after = nilUuid
   for (let count = 0; ; ) {
     const { revision } = run.rules
-    const ids = await asSystem(db, 'every tenant gets the rules of a manifest', (tx) =>
+    const ids = await asSystem(deps.db, 'every tenant gets the rules of a manifest', (tx) =>
       listTenantsBehind(tx, { revision, after, limit: batch }),
     )
     const queue = [...ids]

@@ -1,7 +1,7 @@
 import type { Sealer } from '../../crypto/seal.ts'
 import { asSystem, type Databases } from '../../database/executor/transaction.ts'
 import { managedSecretContext, newSecret } from '../../events/webhooks/webhook-secret.ts'
-import { type ManifestWebhook, replaceWebhookSecret } from './webhook-store.ts'
+import { type ManifestWebhook, replaceWebhookSecret } from './store.ts'
 
 const day = 86_400_000
 
