@@ -21,18 +21,21 @@ const pages = [
 /** Pages that together have all parts: looked at in the dark, too. */
 const dark = new Set(['/', '/account/security', '/members', '/audit', '/organisation'])
 
-t.test('the pages take at most 350 kB, and the first screen 150 kB, as they are sent', async (t) => {
-  const folder = new URL('../../packages/console/bundle/', import.meta.url)
-  const sent = new Map(
-    readdirSync(folder)
-      .filter((name) => /\.(js|css)$/.test(name))
-      .map((name) => [name, gzipSync(readFileSync(new URL(name, folder)), { level: 9 }).length]),
-  )
-  const sum = (names: Iterable<string>) => [...names].reduce((total, name) => total + sent.get(name)!, 0)
-  const { script, style, parts } = JSON.parse(readFileSync(new URL('index.json', folder), 'utf8'))
-  t.ok(sum(sent.keys()) <= 350_000, `${sum(sent.keys())} bytes in all`)
-  t.ok(sum([script, style, ...parts]) <= 150_000, `${sum([script, style, ...parts])} bytes at first`)
-})
+t.test(
+  'the pages take at most 400 kB, the editor included, and the first screen 150 kB, as they are sent',
+  async (t) => {
+    const folder = new URL('../../packages/console/bundle/', import.meta.url)
+    const sent = new Map(
+      readdirSync(folder)
+        .filter((name) => /\.(js|css)$/.test(name))
+        .map((name) => [name, gzipSync(readFileSync(new URL(name, folder)), { level: 9 }).length]),
+    )
+    const sum = (names: Iterable<string>) => [...names].reduce((total, name) => total + sent.get(name)!, 0)
+    const { script, style, parts } = JSON.parse(readFileSync(new URL('index.json', folder), 'utf8'))
+    t.ok(sum(sent.keys()) <= 400_000, `${sum(sent.keys())} bytes in all`)
+    t.ok(sum([script, style, ...parts]) <= 150_000, `${sum([script, style, ...parts])} bytes at first`)
+  },
+)
 
 // One owner in one page, because each sign-in loads everything anew.
 t.test('an owner', { skip }, async (t) => {
