@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import t from 'tap'
+import { workerNodes } from '../../helpers/citus.ts'
 import { openDatabase } from '../../helpers/event-log.ts'
 import { claimsOf } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
@@ -123,11 +124,12 @@ t.test('a login enters the last or the named tenant, and only as an active membe
 /** A person whose only tenant is gone, and how many failed attempts at their password count. */
 async function withoutTenant() {
   const person = await service.signUp()
-  const leave = () =>
-    database.query(
-      'update tenants set deleted_at = created_at where id in (select tenant_id from memberships where user_id = $1)',
-      [person.id],
-    )
+  const leave = async () => {
+    // Two statements: Citus changes no table that every node has after it asked one of tenants.
+    const { rows } = await database.query('select tenant_id from memberships where user_id = $1', [person.id])
+    const ids = rows.map(({ tenant_id }) => tenant_id)
+    await database.query('update tenants set deleted_at = created_at where id = any($1)', [ids])
+  }
   await leave()
   const failures = async () => {
     const account = hash('sha256', person.email, 'buffer')
@@ -153,6 +155,7 @@ t.test('a person without a tenant, for whom none can be made, is refused and has
 
 t.test(
   'a person who is deactivated while a tenant is made for them gets no session, and has failed',
+  { skip: workerNodes.length > 0 && 'Citus takes no triggers on tenants' },
   async (t) => {
     const { person, failures, enter } = await withoutTenant()
     await database.query(`
