@@ -8,7 +8,7 @@ import { checkChain, findLiveChain, readEligibility } from './continue-session.t
 import { type Continuation, refused } from './outcome.ts'
 import { type Challenge, openChallenge } from './second-factor.ts'
 
-/** A second factor is due, and the challenge for it is open already. */
+/** A second factor is due, and its challenge is open already. */
 interface Waiting extends Pick<Challenge, 'methods'> {
   kind: 'waits'
 }

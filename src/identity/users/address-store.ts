@@ -271,7 +271,7 @@ export async function markProvenByMailbox(
 }
 
 /** Remembers a proven address that a person leaves, so that their erasure reaches it. As the system role. */
-export function rememberFormerAddress(
+function rememberFormerAddress(
   tx: Tx,
   { id, email, provenAt }: { id: string; email: string; provenAt: number },
 ): void {
