@@ -7,7 +7,8 @@ const self = `profile:read profile:update profile:delete password:change email_v
   otp_device:list otp_device:delete otp:send otp:verify passkey:list passkey:create passkey:update passkey:delete
   passkey:verify tenant:list tenant:create member:delete invitation:accept invitation:list_own
   approval_request:list approval_request:read approval_request:list_pending approval_request:approve
-  approval_request:reject approval_request:cancel approval_request:create approval_request:consume api_key:create api_key:rotate api_key:delete access:evaluate`
+  approval_request:reject approval_request:cancel approval_request:create approval_request:consume api_key:create api_key:rotate api_key:delete
+  api_key:list_own access:evaluate`
 const managers = `tenant:update member:create member:update service_account:create service_account:update
   service_account:delete role:create role:update role:delete department:create department:update department:delete
   invitation:create invitation:resend policy:create policy:update policy:delete attribute_definition:create
