@@ -2,6 +2,7 @@ import t from 'tap'
 import { actions } from '../../../src/policy-engine/catalogue/actions.ts'
 import { listRoutes } from '../../../src/start/app.ts'
 import { colleague } from '../../helpers/colleague.ts'
+import { numberedEventsOf, openDatabase } from '../../helpers/event-log.ts'
 import { proveAddress } from '../../helpers/prove-address.ts'
 import { type Answer, type Client, claimsOf, tokenIn } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
@@ -9,6 +10,7 @@ import { confirmAddress } from '../../tenancy/staff.ts'
 import { codeAt, enrol } from '../otp/authenticator.ts'
 
 const service = await sharedService(t)
+const database = await openDatabase(t, service)
 const reason = 'Ticket 4711: the list of members is empty'
 const refused = { status: 403, body: { code: 'impersonation_not_allowed' } }
 const ended = { status: 401 }
@@ -93,6 +95,7 @@ t.test('an owner acts as a member, and every trace names both', async (t) => {
     impersonator: null,
     changes: { reason: { after: reason } },
   })
+  await numberedEventsOf(database, owner.tenantId) // the feed shows what the relay has numbered
   const { body: feed } = await owner.get('/api/v1/events/?after=0&page_size=100')
   const events = feed.results as { type: string; actorid: string; impersonatorid: string | null }[]
   const made1 = events.find(({ type }) => type === 'tenant.department_created')
