@@ -8,13 +8,13 @@ import type { TokenSigner } from './crypto/token-signer.ts'
 import type { Databases } from './database/executor/transaction.ts'
 import type { OpenApiKeys } from './identity/api-keys/api-keys.ts'
 import type { Limiters } from './identity/rate-limits/limiters.ts'
-import type { DecisionPace } from './limits/decision-budget.ts'
+import type { DecisionPace } from './limits/decision-time.ts'
 import type { KeyedSemaphore } from './limits/keyed-semaphore.ts'
 import type { Metrics } from './observe/metrics/metrics.ts'
 import type { AccessEngine } from './policy-engine/evaluate/engine.ts'
 import type { Approvals } from './request/change/approvals.ts'
 import type { DecisionLog, DeclaredWords, PolicyCache } from './request/policies-in-force.ts'
-import type { CallBudget } from './request/ports.ts'
+import type { CallLimits } from './request/ports.ts'
 import type { Config } from './settings/config.ts'
 import type { SetUpTenant } from './tenancy/tenants/set-up-tenant.ts'
 
@@ -46,7 +46,7 @@ export interface Deps {
   /** Limits of RATE_LIMIT_ENABLED on requests that need no token. */
   limiters: Limiters
   /** Limits of RATE_LIMIT_ENABLED on the calls of users and tenants. */
-  budget: CallBudget
+  callLimits: CallLimits
   /** Base of links and list URLs, without a trailing slash. Known once the process listens. */
   publicUrl: () => string
   /** Gives a new tenant the rules of the installation's manifests. */

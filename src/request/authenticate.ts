@@ -5,7 +5,7 @@ import { ApiError, notFound } from '../errors.ts'
 import type { RequestInfo } from '../http/request-info.ts'
 import { reasonSentence } from '../policy-engine/evaluate/reasons.ts'
 import { detailReader, viewRows } from './answer/row-view.ts'
-import { type AuthContext, type Caller, type Claims, spenderOf } from './caller.ts'
+import { type AuthContext, type Caller, type Claims, countedFor } from './caller.ts'
 import { assertAlive, assertEnterable, assertNotEndedHere } from './check-session.ts'
 import { decidersOf, evaluate, resourceIn } from './decide.ts'
 import { policiesOf } from './policies-in-force.ts'
@@ -28,7 +28,7 @@ export async function authenticate(
   if (claims.token === 'key' || claims.token === 'impersonation') assertOpenTo(route, claims, tenantId)
   assertNotEndedHere(auth, claims, tenantId)
   // Count only now: the token of an ended session must not use up its owner's calls.
-  http.set(deps.budget.spend(spenderOf(claims)))
+  http.set(deps.callLimits.count(countedFor(claims)))
   const readAuth = (read: Read) => deps.loadAuthContext(read, { ...claims, tenantId })
   return enter(deps, http, route, { claims, tenantId, auth, readAuth })
 }

@@ -155,7 +155,7 @@ export interface Caller {
 export type Bearer = Pick<Caller, 'userId' | 'tenantId' | 'sessionId' | 'token' | 'subjectType'>
 
 /** Whose calls a request uses: those of the person who sends it. */
-export const spenderOf = ({ userId, impersonatorId, tenantId }: Claims) => ({
+export const countedFor = ({ userId, impersonatorId, tenantId }: Claims) => ({
   userId: impersonatorId ?? userId,
   tenantId,
 })

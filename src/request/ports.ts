@@ -3,11 +3,11 @@ import type { Claims } from './caller.ts'
 // What features supply to the path of a request, with approvals (change/approvals.ts) and policies (policies-in-force.ts).
 
 /** Limits the calls of users and tenants. */
-export interface CallBudget {
+export interface CallLimits {
   /** Throws 429 `throttled` when no calls are left. Does not count. */
   assertLeft(caller: { userId: string; tenantId: string }): void
   /** Counts a call and gives the headers with the remaining calls (none without limits). Throws 429 `throttled`. */
-  spend(caller: { userId: string; tenantId: string }): Record<string, string>
+  count(caller: { userId: string; tenantId: string }): Record<string, string>
 }
 
 /** Recognises API keys. */

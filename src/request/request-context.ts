@@ -5,7 +5,7 @@ import type { Read } from '../database/executor/read.ts'
 import type { Databases } from '../database/executor/transaction.ts'
 import type { LogQuota } from '../database/log-quota.ts'
 import type { ApiError } from '../errors.ts'
-import type { DecisionPace } from '../limits/decision-budget.ts'
+import type { DecisionPace } from '../limits/decision-time.ts'
 import type { KeyedSemaphore } from '../limits/keyed-semaphore.ts'
 import type { ActionName } from '../policy-engine/catalogue/actions.ts'
 import type { Decision } from '../policy-engine/evaluate/decision.ts'
@@ -14,7 +14,7 @@ import type { DecisionQuery } from '../policy-engine/evaluate/query.ts'
 import type { AuthContext, Caller, LoadAuthContext } from './caller.ts'
 import type { Approvals } from './change/approvals.ts'
 import type { DecisionLog, PoliciesInForce, PolicyCache } from './policies-in-force.ts'
-import type { ApiKeys, CallBudget } from './ports.ts'
+import type { ApiKeys, CallLimits } from './ports.ts'
 import type { Route, RouteInput } from './route.ts'
 
 /** A route whose requests are decided by an action. */
@@ -68,7 +68,7 @@ export interface PathDeps {
   newPace: () => DecisionPace
   approvals: Approvals
   apiKeys: ApiKeys
-  budget: CallBudget
+  callLimits: CallLimits
   config: LogQuota
   /** ms since 1970 */
   clock: () => number

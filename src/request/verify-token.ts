@@ -3,13 +3,13 @@ import type { TokenSigner } from '../crypto/token-signer.ts'
 import { tokenNotValid } from '../errors.ts'
 import { bearerToken } from '../http/bearer-token.ts'
 import { WithCredentials } from './answer/with-credentials.ts'
-import { type Claims, spenderOf } from './caller.ts'
-import type { ApiKeys, CallBudget } from './ports.ts'
+import { type Claims, countedFor } from './caller.ts'
+import type { ApiKeys, CallLimits } from './ports.ts'
 
 export interface VerifyDeps {
   signer: TokenSigner
   apiKeys: ApiKeys
-  budget: CallBudget
+  callLimits: CallLimits
   clock: () => number
   /** Signs what a feature opened, for a client that holds tokens. Returns the whole body. */
   tokensOf(answer: WithCredentials): Promise<unknown>
@@ -37,21 +37,21 @@ export const inFormOf = async (credentials: Credentials, http: Context, answer: 
 
 /** The claims of the request's token. Throws 401, and 429 when the user or tenant has no calls left. */
 async function verifyToken(deps: VerifyDeps, http: Context): Promise<Claims> {
-  const { signer, clock, budget, apiKeys } = deps
+  const { signer, clock, callLimits, apiKeys } = deps
   const token = bearerToken(http)
   if (apiKeys.isKeyLike(token)) return claimsOfKey(deps, token)
   // The unverified header only selects the rules, which then require this kind in the header, the claims and the
   // signature.
   const kind = tokenType(token) === 'otp+jwt' ? 'otp_pending' : 'access'
   const claims = await claimsOf(signer, kind, token, clock())
-  budget.assertLeft(spenderOf(claims))
+  callLimits.assertLeft(countedFor(claims))
   return claims
 }
 
-async function claimsOfKey({ apiKeys, budget }: VerifyDeps, key: string): Promise<Claims> {
+async function claimsOfKey({ apiKeys, callLimits }: VerifyDeps, key: string): Promise<Claims> {
   const claims = await apiKeys.claimsOf(key)
   if (!claims) throw tokenNotValid()
-  budget.assertLeft(claims)
+  callLimits.assertLeft(claims)
   return claims
 }
 

@@ -27,11 +27,11 @@ import type { Deps } from '../deps.ts'
 import { openApiKeys } from '../identity/api-keys/api-keys.ts'
 import { loadKeyRing } from '../identity/keys/key-ring.ts'
 import { watchKeyRing } from '../identity/keys/key-ring-watch.ts'
-import { openCallBudget } from '../identity/rate-limits/call-budget.ts'
+import { openCallLimits } from '../identity/rate-limits/call-limits.ts'
 import { openLimiters } from '../identity/rate-limits/limiters.ts'
 import { sweepRateLimits } from '../identity/rate-limits/sweep-rate-limits.ts'
 import { openTenantSetUp } from '../installation/manifests/set-up-tenant.ts'
-import { budgetEngine, decisionPace } from '../limits/decision-budget.ts'
+import { decisionPace, limitDecisionTime } from '../limits/decision-time.ts'
 import { createKeyedSemaphore } from '../limits/keyed-semaphore.ts'
 import { createMetrics, type Metrics } from '../observe/metrics/metrics.ts'
 import type { AccessEngine } from '../policy-engine/evaluate/engine.ts'
@@ -92,15 +92,15 @@ export async function openDeps(
   const endMeasuring = measureEndedModules(metrics, log)
   const measured = measureEngine(engine, metrics)
   const limit = config.LIMIT_DECISION_MS_PER_SECOND
-  // Trials and shadow policies have budgets of their own, so that they never take that of real decisions.
-  const trials = budgetEngine(measureEngine(engine.trials, metrics), limit)
-  const access = { ...budgetEngine(measured, limit), trials }
-  const shadowAccess = budgetEngine(measured, Math.ceil(limit / 5))
+  // Trials and shadow policies have limits of their own, so that they never take the time of real decisions.
+  const trials = limitDecisionTime(measureEngine(engine.trials, metrics), limit)
+  const access = { ...limitDecisionTime(measured, limit), trials }
+  const shadowAccess = limitDecisionTime(measured, Math.ceil(limit / 5))
   metrics.policyRevision(access.revision)
   const sealer = createSealer(keys)
   const ring = await watchKeyRing(() => loadKeyRing({ db, sealer, clock, config, publicUrl }), log)
   const limiters = await openLimiters(config, db, log, clock, metrics.limitRefused)
-  const budget = openCallBudget(config, db, clock, log, metrics.limitRefused)
+  const callLimits = openCallLimits(config, db, clock, log, metrics.limitRefused)
   const endSweeping = sweepRateLimits(db, clock, log)
   const apiKeys = openApiKeys(db, log)
   const shadowCounts = shadowCounter({ db, log, metrics }, clock)
@@ -109,7 +109,7 @@ export async function openDeps(
     endSweeping()
     endSwitching()
     endMeasuring()
-    budget.close()
+    callLimits.close()
     limiters.close()
     await Promise.all([shadowCounts.flush(), apiKeys.flush(), decisions.flush()])
     await Promise.all(Object.values(db).map((pool) => pool.end()))
@@ -133,7 +133,7 @@ export async function openDeps(
     shadowCounts,
     limiters,
     apiKeys,
-    budget,
+    callLimits,
     approvals: createApprovals({ config, db, sealer, publicUrl }),
     publicUrl,
     setUpTenant: openTenantSetUp(),

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { budgetFault } from '../../src/authorization/policies/slice-budget.ts'
+import { sizeFault } from '../../src/authorization/policies/slice-limits.ts'
 import { slicePolicies } from '../../src/authorization/policies/slice-policies.ts'
 import { createLruCache } from '../../src/policy-engine/lru-cache.ts'
 import { built, now, type Written } from '../policies/stage.ts'
@@ -69,10 +69,10 @@ t.test('the work of measuring a policy among many others is limited', async (t) 
   )
   const [one] = stored([{ effect: 'deny', actions: ['*'] }], () => 'new')
   const begun = performance.now()
-  t.match(budgetFault('tenant', one!, others), { code: 'too_large', detail: /too many actions/ })
+  t.match(sizeFault('tenant', one!, others), { code: 'too_large', detail: /too many actions/ })
   t.comment(`refused after ${(performance.now() - begun).toFixed(0)} ms`)
   const [narrow] = stored([{ effect: 'deny', actions: ['doc:x1-1'] }], () => 'new')
-  t.equal(budgetFault('tenant', narrow!, others), undefined)
+  t.equal(sizeFault('tenant', narrow!, others), undefined)
   const large = others.map((policy) => ({ ...policy, bytes: 10_000 }))
-  t.match(budgetFault('tenant', narrow!, large), { code: 'too_large', detail: /the limit is 2097152/ })
+  t.match(sizeFault('tenant', narrow!, large), { code: 'too_large', detail: /the limit is 2097152/ })
 })

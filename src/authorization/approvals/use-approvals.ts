@@ -1,6 +1,6 @@
 import { readInTenant } from '../../database/executor/read.ts'
 import type { Deps } from '../../deps.ts'
-import type { DecisionPace } from '../../limits/decision-budget.ts'
+import type { DecisionPace } from '../../limits/decision-time.ts'
 import type { AnyQuery, ApplicationQuery, GrantedApproval } from '../../policy-engine/evaluate/query.ts'
 import { rfc3339 } from '../../request/body/schemas.ts'
 import type { Caller } from '../../request/caller.ts'

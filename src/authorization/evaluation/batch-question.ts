@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { FieldError } from '../../errors.ts'
-import type { DecisionPace } from '../../limits/decision-budget.ts'
+import type { DecisionPace } from '../../limits/decision-time.ts'
 import { fieldErrors } from '../../request/body/field-errors.ts'
 import { anyObject } from '../../request/body/schemas.ts'
 import { bytesOf, checkBytes, type Question, questionSchema } from './question.ts'

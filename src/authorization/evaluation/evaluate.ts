@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Deps } from '../../deps.ts'
-import type { DecisionPace } from '../../limits/decision-budget.ts'
+import type { DecisionPace } from '../../limits/decision-time.ts'
 import { attributeFaults } from '../../policy-engine/evaluate/attribute-faults.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import { stepUpDue } from '../../request/answer/obligations.ts'

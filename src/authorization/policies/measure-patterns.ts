@@ -1,6 +1,6 @@
-import { tooCostly } from '../../limits/decision-budget.ts'
+import { tooCostly } from '../../limits/decision-time.ts'
 import { type WorkFor, workBudget } from '../../limits/work-budget.ts'
-import { patternBudgetUs, patternFault } from '../../policy-engine/compile/pattern-cost.ts'
+import { maxPatternUs, patternFault } from '../../policy-engine/compile/pattern-cost.ts'
 import { createLruCache } from '../../policy-engine/lru-cache.ts'
 import { runThread } from '../../policy-engine/sandbox/run-thread.ts'
 import type { PatternCost } from './compile-body.ts'
@@ -18,7 +18,7 @@ const kept = createLruCache<{ cost: number | undefined }>(maxKept)
 export async function measurePatterns(conditions: unknown, author: WorkFor): Promise<PatternCost> {
   const patterns = [...new Set(patternsIn(conditions))].filter((pattern) => !patternFault(pattern))
   const costs = new Map(patterns.map((pattern) => [pattern, kept.get(pattern)] as const))
-  const isExpensive = () => [...costs.values()].some((found) => (found?.cost ?? 0) > patternBudgetUs)
+  const isExpensive = () => [...costs.values()].some((found) => (found?.cost ?? 0) > maxPatternUs)
   const unknown = isExpensive() ? [] : patterns.filter((pattern) => costs.get(pattern) === undefined)
   const measured =
     unknown.length === 0

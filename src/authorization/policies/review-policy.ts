@@ -1,7 +1,7 @@
 import type { SlicePolicy } from '../../policy-engine/compile/compiled-policy.ts'
 import type { Fault, Warning } from '../../policy-engine/compile/policy-document.ts'
 import type { ActivePolicies } from './active-store.ts'
-import { budgetFault } from './slice-budget.ts'
+import { sizeFault } from './slice-limits.ts'
 import { comparePolicies } from './trials/compare-policies.ts'
 
 /** A policy to be written, or on trial, beside the others. `names` as `comparePolicies` takes them; null: do not compare. */
@@ -19,7 +19,7 @@ export interface Reviewed {
 
 /** Measures a policy together with the tenant's others, and compares it with them. Can take a second: see `isQuick`. */
 export const reviewPolicy = (active: ActivePolicies, { policy, names }: Review): Reviewed => ({
-  fault: budgetFault(active.tenantId, policy, active.policies),
+  fault: sizeFault(active.tenantId, policy, active.policies),
   warnings: names ? comparePolicies(policy, active.policies, names) : [],
 })
 

@@ -2,7 +2,7 @@ import type { DefinitionRow } from '../../authorization/attributes/store.ts'
 import type { StoredModule } from '../../authorization/policies/active-store.ts'
 import { compileBody, type PatternCost } from '../../authorization/policies/compile-body.ts'
 import type { PolicySchema } from '../../authorization/policies/policy-schema.ts'
-import { budgetFault } from '../../authorization/policies/slice-budget.ts'
+import { sizeFault } from '../../authorization/policies/slice-limits.ts'
 import type { NewPolicy } from '../../authorization/policies/store.ts'
 import { systemRoles } from '../../policy-engine/catalogue/actions.ts'
 import { builtInAttributes } from '../../policy-engine/catalogue/built-in-attributes.ts'
@@ -94,7 +94,7 @@ export function compileManifest(
         module,
       )
       const policy = { key, optional, fields, rules, compiled, ...(module && { module: toManifest(module) }) }
-      const fault = budgetFault('', inSlice(policy, active.length), active)
+      const fault = sizeFault('', inSlice(policy, active.length), active)
       if (fault) faults.push(faultAt(text, { ...fault, pointer: `${pointer}${fault.pointer}` }))
       active.push(inSlice(policy, active.length))
       policies.push(policy)

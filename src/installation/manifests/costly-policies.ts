@@ -3,7 +3,7 @@ import {
   listActivePolicies,
   withCompiled,
 } from '../../authorization/policies/active-store.ts'
-import { type ActivePolicy, budgetFault } from '../../authorization/policies/slice-budget.ts'
+import { type ActivePolicy, sizeFault } from '../../authorization/policies/slice-limits.ts'
 import type { Tx } from '../../database/executor/transaction.ts'
 import { readRevision } from '../../database/revisions.ts'
 import type { planPolicies, TenantPolicy } from './policy-plan.ts'
@@ -64,7 +64,7 @@ function costlyOf({ written, removed }: Planned, { tenantId, policies }: ActiveP
   return written.filter((policy, index) => {
     if (!policy.fields.is_active) return false
     const next = inSlice(policy, index)
-    const isCostly = budgetFault(tenantId, next, fitting, managedReserve) !== undefined
+    const isCostly = sizeFault(tenantId, next, fitting, managedReserve) !== undefined
     // One that is kept back stays as it is.
     const stays = isCostly ? policies.find(({ id }) => id === next.id) : next
     if (stays) fitting.push(stays)

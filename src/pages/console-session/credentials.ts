@@ -9,7 +9,7 @@ import { renewSession } from '../../identity/sign-in/renew-session.ts'
 import type { Challenge } from '../../identity/sign-in/second-factor.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { WithCredentials } from '../../request/answer/with-credentials.ts'
-import { type Claims, spenderOf } from '../../request/caller.ts'
+import { type Claims, countedFor } from '../../request/caller.ts'
 import type { Credentials } from '../../request/verify-token.ts'
 import { cookieHashOf, setCookie } from './cookie.ts'
 import {
@@ -46,7 +46,7 @@ export const cookieCredentials = (deps: Deps, first: 'session' | 'pending' | 'se
     const waits = first === 'pending' || held?.family_id === null
     const claims = (waits ? pending : null) ?? (held && (await sessionOf(deps, http, held, first !== 'self')))
     if (!claims) throw unauthorized('not_authenticated', 'Sign in: POST /console/session/.')
-    deps.budget.assertLeft(spenderOf(claims))
+    deps.callLimits.assertLeft(countedFor(claims))
     http.state.held = held
     return claims
   },

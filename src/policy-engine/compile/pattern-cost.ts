@@ -4,7 +4,7 @@ import type { FaultCode } from './policy-document.ts'
 
 const longestPattern = 256
 /** The limit for one match, in µs; an ordinary pattern takes 6 to 20. */
-export const patternBudgetUs = 200
+export const maxPatternUs = 200
 
 /** The fault of a pattern (RE2), or undefined. Without `costUs` the pattern was measured before. */
 export function patternFault(
@@ -23,7 +23,7 @@ export function patternFault(
   if (!costUs) return undefined
   const cost = costUs(pattern)
   if (cost === undefined) return { code: 'invalid', detail: 'This is not a valid RE2 pattern.' }
-  if (cost <= patternBudgetUs) return undefined
+  if (cost <= maxPatternUs) return undefined
   return {
     code: 'too_costly',
     detail: 'Matching this pattern takes too long: use fewer or smaller repetitions.',
@@ -73,7 +73,7 @@ const noSlice = { text: 'null' }
 function measure(instance: PolicyInstance, pattern: string): number | undefined {
   let least = Number.POSITIVE_INFINITY
   const first = performance.now()
-  for (let time = 0; time < 12 && least > patternBudgetUs / 2; time++) {
+  for (let time = 0; time < 12 && least > maxPatternUs / 2; time++) {
     if (time >= 3 && performance.now() - first > 100) return least
     const begun = performance.now()
     for (const text of [ascii, beyond]) {

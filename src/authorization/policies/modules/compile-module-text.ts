@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { ApiError, invalidField } from '../../../errors.ts'
 import { type WorkFor, workBudget } from '../../../limits/work-budget.ts'
-import { patternBudgetUs, patternFault } from '../../../policy-engine/compile/pattern-cost.ts'
+import { maxPatternUs, patternFault } from '../../../policy-engine/compile/pattern-cost.ts'
 import type { Fault } from '../../../policy-engine/compile/policy-document.ts'
 import { compileModule } from '../../../policy-engine/opa/compile-module.ts'
 import { opaVersion, pathOf, resolveOpa } from '../../../policy-engine/opa/opa.ts'
@@ -110,7 +110,7 @@ async function patternFaults(patterns: readonly string[], module: string, author
     const at = { pointer: '/module', position: positionAt(module, placeOf(module, pattern)) }
     if (why) return [{ ...at, code: 'invalid', detail: `The pattern ${pattern}: ${why}.` }]
     const detail = `The pattern ${pattern} takes too long to match.`
-    return (costUs ?? 0) > patternBudgetUs ? [{ ...at, code: 'too_costly', detail }] : []
+    return (costUs ?? 0) > maxPatternUs ? [{ ...at, code: 'too_costly', detail }] : []
   })
 }
 

@@ -1,4 +1,4 @@
-import { decisionTurn } from '../../../limits/decision-budget.ts'
+import { decisionTurn } from '../../../limits/decision-time.ts'
 import type { Lane } from '../../../policy-engine/evaluate/engine.ts'
 import type { PoliciesInForce, PolicyCache } from '../../../request/policies-in-force.ts'
 

@@ -1,5 +1,5 @@
 import type { Deps } from '../../../deps.ts'
-import { tooCostly } from '../../../limits/decision-budget.ts'
+import { tooCostly } from '../../../limits/decision-time.ts'
 import { type WorkFor, workBudget } from '../../../limits/work-budget.ts'
 import type { Bundle } from '../../../policy-engine/evaluate/bundle.ts'
 import { type AskThread, reusedThread } from '../../../policy-engine/sandbox/run-thread.ts'

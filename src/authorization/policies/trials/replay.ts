@@ -1,4 +1,4 @@
-import type { DecisionPace } from '../../../limits/decision-budget.ts'
+import type { DecisionPace } from '../../../limits/decision-time.ts'
 import type { Effect } from '../../../policy-engine/evaluate/decision.ts'
 import type { Lane } from '../../../policy-engine/evaluate/engine.ts'
 import type { Asker } from '../../../policy-engine/evaluate/query.ts'

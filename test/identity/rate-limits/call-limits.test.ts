@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openCallBudget } from '../../../src/identity/rate-limits/call-budget.ts'
+import { openCallLimits } from '../../../src/identity/rate-limits/call-limits.ts'
 import { startService } from '../../helpers/service.ts'
 import { env, throttled } from './limits-logins.ts'
 
@@ -30,20 +30,20 @@ t.test('calls of a person and of a tenant are limited', async (t) => {
 t.test('processes share the counts of busy callers', async (t) => {
   const service = await startService(t, { env: { ...env, RATE_LIMIT_PER_USER: '100' }, workers: false })
   const { config, db, clock, log } = service.deps
-  const [one, two] = [1, 2].map(() => openCallBudget(config, db, clock, log)) as [
-    ReturnType<typeof openCallBudget>,
-    ReturnType<typeof openCallBudget>,
+  const [one, two] = [1, 2].map(() => openCallLimits(config, db, clock, log)) as [
+    ReturnType<typeof openCallLimits>,
+    ReturnType<typeof openCallLimits>,
   ]
   t.teardown(() => [one.close(), two.close()])
   const caller = { userId: 'somebody', tenantId: 'somewhere' }
-  for (let n = 0; n < 60; n++) one.spend(caller)
-  for (let n = 0; n < 30; n++) two.spend(caller)
+  for (let n = 0; n < 60; n++) one.count(caller)
+  for (let n = 0; n < 30; n++) two.count(caller)
   await Promise.all([one.exchange(), two.exchange()])
   await Promise.all([one.exchange(), two.exchange()])
-  two.spend(caller)
+  two.count(caller)
   await two.exchange()
-  for (let n = 0; n < 9; n++) two.spend(caller)
-  t.throws(() => two.spend(caller), { code: 'throttled' }, '60 in the other process and 40 here make 100')
+  for (let n = 0; n < 9; n++) two.count(caller)
+  t.throws(() => two.count(caller), { code: 'throttled' }, '60 in the other process and 40 here make 100')
 })
 
 t.test('without RATE_LIMIT_ENABLED nothing is throttled, and answers have no such headers', async (t) => {

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { asSystem, type Databases } from '../../database/executor/transaction.ts'
-import type { CallBudget } from '../../request/ports.ts'
+import type { CallLimits } from '../../request/ports.ts'
 import type { Config } from '../../settings/config.ts'
 import { type Limit, throttled } from './limits.ts'
 import { addCalls } from './store.ts'
@@ -28,17 +28,17 @@ const exchangeMs = 5_000
  * Starts counting calls; `close` ends the exchange, `refused` is called for each refusal. Counts nothing if
  * RATE_LIMIT_ENABLED is off.
  */
-export function openCallBudget(
+export function openCallLimits(
   config: Config,
   db: Pick<Databases, 'system'>,
   clock: () => number,
   log: Logger,
   refused: (limit: Kind) => void = () => undefined,
-): CallBudget & { exchange(): Promise<void>; close(): void } {
+): CallLimits & { exchange(): Promise<void>; close(): void } {
   if (!config.rateLimits)
     return {
       assertLeft: () => undefined,
-      spend: () => ({}),
+      count: () => ({}),
       exchange: async () => undefined,
       close: () => undefined,
     }
@@ -112,7 +112,7 @@ export function openCallBudget(
       find('user', userId, endsIn)
       find('tenant', tenantId, endsIn)
     },
-    spend({ userId, tenantId }) {
+    count({ userId, tenantId }) {
       const now = clock()
       startWindow(now)
       const endsIn = windowMs - (now % windowMs)

@@ -15,11 +15,11 @@ export const tooCostly = (retryAfter: number): ApiError =>
   )
 
 /**
- * Wraps an engine, or its lane, to limit decisions to `limit` ms of real time a second for each tenant, and for each person over
+ * Wraps an engine, or a part of it, to limit decisions to `limit` ms of real time a second for each tenant, and for each person over
  * all their tenants; beyond that it throws 503 `too_costly`. Owners can always read and change policies, because costly
  * policies can be the cause.
  */
-export function budgetEngine<Engine extends Lane>(
+export function limitDecisionTime<Engine extends Lane>(
   engine: Engine,
   limit: number,
   now: () => number = () => performance.now(),

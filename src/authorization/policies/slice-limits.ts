@@ -30,7 +30,7 @@ const maxBuilt = 32
  * would contain it, with policies of all periods of validity. A slice is built only if the sum of its parts exceeds a
  * limit. `scale` multiplies the limits.
  */
-export function budgetFault(
+export function sizeFault(
   tenantId: string,
   policy: SlicePolicy,
   active: readonly ActivePolicy[],

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { measurePatterns } from '../../src/authorization/policies/measure-patterns.ts'
-import { budgetEngine, decisionPace } from '../../src/limits/decision-budget.ts'
+import { decisionPace, limitDecisionTime } from '../../src/limits/decision-time.ts'
 import { openAccessEngine } from '../../src/policy-engine/evaluate/engine.ts'
 import { roleQuery } from '../../src/policy-engine/opa/role-table.ts'
 import { startService } from '../helpers/service.ts'
@@ -36,7 +36,7 @@ t.test('the budget counts per tenant and second', async (t) => {
       return engine.decide(query)
     },
   }
-  const { decide } = budgetEngine(slow, 50, () => now)
+  const { decide } = limitDecisionTime(slow, 50, () => now)
   const query = roleQuery('member:list', ['owner'], 'me')
   const repair = roleQuery('policy:list', ['owner'], 'me')
   t.equal(decide(query).effect, 'allow')
