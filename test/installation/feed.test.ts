@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { deleteOutdated } from '../../workers/retention.ts'
 import { callCli, settingsFor } from '../cli/run-cli.ts'
@@ -84,7 +85,7 @@ t.test('readers at the same time miss nothing', async (t) => {
   )
   const readers = [1, 3, 100].map(async (size) => {
     const ids = new Set<string>()
-    for (let cursor = after, tries = 0; ids.size < 16 && tries < 2_000; tries++) {
+    for (let cursor = after, tries = 0; ids.size < 16 && tries < 6_000; tries++, await sleep(10)) {
       const page = await readAll(cursor, size)
       for (const { id } of page.events) ids.add(id)
       cursor = page.after

@@ -40,7 +40,7 @@ const idle: Record<string, number> = {}
 
 /** MB. The API returns the memory of its start after a second without a request. */
 async function idleMemory(pid: number): Promise<number> {
-  const until = Date.now() + 10_000
+  const until = Date.now() + 60_000
   for (; memoryOf(pid) >= 150 && Date.now() < until; ) await sleep(50)
   return memoryOf(pid)
 }
