@@ -12,6 +12,9 @@ await define('resource', 'amount', 'integer')
 await define('resource', 'price', 'number')
 await define('resource', 'urgent', 'boolean')
 await define('subject', 'level', 'integer')
+await define('resource', 'term', 'datetime', {
+  allowed_values: ['2026-03-31T00:00:00Z', '2026-09-30T02:00:00+02:00'],
+})
 
 type Warning = { pointer: string; code: string; detail: string; meant?: string | null }
 async function warningsOf(policy: object, by: Client = owner): Promise<Warning[]> {
@@ -32,6 +35,7 @@ const is = (key: string, operator: string, value?: unknown) => ({
 t.test('a condition that never or always holds is pointed out, at its smallest part', async (t) => {
   const never: [object, string][] = [
     [is('size', 'eq', 'xl'), '/conditions'],
+    [is('term', 'lt', '2026-03-01T00:00:00Z'), '/conditions'],
     [{ all: [is('amount', 'gt', 5), is('amount', 'lt', 3)] }, '/conditions'],
     [{ all: [is('amount', 'gt', 5), is('amount', 'lt', 6)] }, '/conditions'],
     [{ all: [is('amount', 'eq', 5), is('amount', 'ne', 5)] }, '/conditions'],
@@ -68,6 +72,7 @@ t.test('a condition that never or always holds is pointed out, at its smallest p
     { none: [is('amount', 'lt', 5), is('amount', 'gt', 7)] },
     { any: [is('size', 'exists'), is('amount', 'exists')] },
     is('environment.hour', 'between', [8, 18]),
+    is('term', 'eq', '2026-09-30T00:00:00Z'),
     null,
   ]
   for (const conditions of open) t.same(await found({ conditions }), [], JSON.stringify(conditions))

@@ -2,7 +2,7 @@ import type { CheckedCondition } from './check-condition.ts'
 import type { Leaf } from './compiled-policy.ts'
 import type { AttributeCatalogue } from './conditions.ts'
 import type { Warning } from './policy-document.ts'
-import { complement, type Domain, intersection, isEmpty, type ValueSet, valuesOf } from './value-sets.ts'
+import { type Domain, tellingValues, testOf } from './telling-values.ts'
 
 /** A condition as its author wrote it, with the outcome that its values allow. */
 type Outcome = 'never' | 'always' | 'open'
@@ -71,17 +71,14 @@ const asWritten = (outcome: 'never' | 'always', wanted: boolean): Outcome =>
   wanted ? outcome : outcome === 'never' ? 'always' : 'never'
 
 function judgeLeaf(leaf: Leaf, { pointer, wanted }: Position, { attributes, findings }: Judging): Outcome {
-  const domain = domainOf(leaf.k, attributes)
-  const set = valuesOf({ ...leaf, w: leaf.w === wanted }, domain)
-  if (!set) return 'open'
-  const outcome = isEmpty(set, domain) ? 'never' : holdsForAll(set, domain) ? 'always' : 'open'
-  if (outcome === 'open' || leaf.o === 'exists') return 'open'
-  findings.push({ outcome: asWritten(outcome, wanted), pointer, attribute: leaf.k })
+  const test = leaf.o === 'exists' ? undefined : testOf({ ...leaf, w: leaf.w === wanted })
+  if (!test) return 'open'
+  // A comparison says nothing about a missing value, so it holds always if it holds for all values.
+  const results = tellingValues([leaf], domainOf(leaf.k, attributes)).map(test)
+  const outcome = results.every((held) => !held) ? 'never' : results.every((held) => held) ? 'always' : 'open'
+  if (outcome !== 'open') findings.push({ outcome: asWritten(outcome, wanted), pointer, attribute: leaf.k })
   return outcome
 }
-
-/** A comparison says nothing about a missing value, so it holds for all if it holds for all values. */
-const holdsForAll = (set: ValueSet, domain: Domain) => isEmpty({ ...complement(set), missing: false }, domain)
 
 /** An attribute whose comparisons in a group exclude each other (of all), or leave no value out (of any). */
 function contradicting(
@@ -90,20 +87,17 @@ function contradicting(
   conjunctive: boolean,
   attributes: AttributeCatalogue,
 ): string | undefined {
-  const sets = new Map<string, ValueSet[]>()
-  for (const member of members) {
-    if (!('leaf' in member)) continue
-    const { leaf } = member
-    const set = valuesOf({ ...leaf, w: leaf.w === wanted }, domainOf(leaf.k, attributes))
-    if (set) sets.set(leaf.k, [...(sets.get(leaf.k) ?? []), set])
+  const leaves = members.flatMap((member) => ('leaf' in member ? [member.leaf] : []))
+  const contradict = (ofOne: readonly Leaf[], name: string) => {
+    const tests = ofOne.flatMap((leaf) => testOf({ ...leaf, w: leaf.w === wanted }) ?? [])
+    if (tests.length < 2) return false
+    const values = tellingValues(ofOne, domainOf(name, attributes))
+    return conjunctive
+      ? ![undefined, ...values].some((value) => tests.every((holds) => holds(value)))
+      : values.every((value) => tests.some((holds) => holds(value)))
   }
-  for (const [name, ofOne] of sets) {
-    if (ofOne.length < 2) continue
-    const domain = domainOf(name, attributes)
-    const left = (conjunctive ? ofOne : ofOne.map(complement)).reduce(intersection)
-    if (isEmpty(conjunctive ? left : { ...left, missing: false }, domain)) return name
-  }
-  return undefined
+  const [name] = [...Map.groupBy(leaves, ({ k }) => k)].find(([name, ofOne]) => contradict(ofOne, name)) ?? []
+  return name
 }
 
 const domains: Readonly<Record<string, Omit<Domain, 'type'>>> = {
