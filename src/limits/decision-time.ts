@@ -1,6 +1,6 @@
 import { setImmediate as turnOfLoop } from 'node:timers/promises'
 import { type ApiError, unavailable } from '../errors.ts'
-import type { Lane } from '../policy-engine/evaluate/engine.ts'
+import type { DecisionPoint } from '../policy-engine/evaluate/engine.ts'
 import { type AnyQuery, askerOf, isOwnerRecovery } from '../policy-engine/evaluate/query.ts'
 import { createLoopTurns } from './loop-turns.ts'
 import { timeUsed } from './time-used.ts'
@@ -15,11 +15,11 @@ export const tooCostly = (retryAfter: number): ApiError =>
   )
 
 /**
- * Wraps an engine, or a part of it, to limit decisions to `limit` ms of real time a second for each tenant, and for each person over
+ * Wraps an engine, or its part for trials, to limit decisions to `limit` ms of real time a second for each tenant, and for each person over
  * all their tenants; beyond that it throws 503 `too_costly`. Owners can always read and change policies, because costly
  * policies can be the cause.
  */
-export function limitDecisionTime<Engine extends Lane>(
+export function limitDecisionTime<Engine extends DecisionPoint>(
   engine: Engine,
   limit: number,
   now: () => number = () => performance.now(),

@@ -23,7 +23,7 @@ export interface SemaphoreBounds {
   explainsWait?: (error: unknown) => boolean
 }
 
-interface Lane {
+interface Queue {
   running: number
   waiting: Set<(error?: unknown) => void>
   /** The last error that explains why work waits; undefined since work succeeded. */
@@ -47,68 +47,68 @@ export function createKeyedSemaphore(
   }: SemaphoreBounds,
   now: () => number = () => performance.now(),
 ): KeyedSemaphore {
-  const lanes = new Map<string, Lane>()
+  const queues = new Map<string, Queue>()
   const others = recentKeys(now)
 
-  const enter = async (lane: Lane) => {
-    if (lane.running < maxConcurrent && lane.waiting.size === 0) {
-      lane.running++
+  const enter = async (queue: Queue) => {
+    if (queue.running < maxConcurrent && queue.waiting.size === 0) {
+      queue.running++
       return
     }
-    if (lane.waiting.size >= maxWaiting) throw overloaded()
+    if (queue.waiting.size >= maxWaiting) throw overloaded()
     await new Promise<void>((resolve, reject) => {
       const end = (error?: unknown) => {
         clearTimeout(timer)
-        lane.waiting.delete(end)
+        queue.waiting.delete(end)
         if (error === undefined) resolve()
         else reject(error)
       }
-      const timer = setTimeout(() => end(lane.cause ?? overloaded()), maxWaitMs)
-      lane.waiting.add(end)
+      const timer = setTimeout(() => end(queue.cause ?? overloaded()), maxWaitMs)
+      queue.waiting.add(end)
     })
   }
-  const leave = (key: string, lane: Lane) => {
-    lane.running--
+  const leave = (key: string, queue: Queue) => {
+    queue.running--
     const max = others.withinMs(key, othersCountMs) ? maxBesideOthers : maxConcurrent
-    for (const next of lane.waiting) {
-      if (lane.running >= max) break
-      lane.running++
+    for (const next of queue.waiting) {
+      if (queue.running >= max) break
+      queue.running++
       next()
     }
-    if (lane.running === 0) lanes.delete(key)
+    if (queue.running === 0) queues.delete(key)
   }
 
-  const enterKey = async (key: string): Promise<Lane> => {
+  const enterKey = async (key: string): Promise<Queue> => {
     others.seen(key)
-    const lane = lanes.get(key) ?? { running: 0, waiting: new Set(), cause: undefined }
-    lanes.set(key, lane)
-    await enter(lane)
-    return lane
+    const queue = queues.get(key) ?? { running: 0, waiting: new Set(), cause: undefined }
+    queues.set(key, queue)
+    await enter(queue)
+    return queue
   }
 
   return async (key, work) => {
     // Null while a part of the work is outside.
-    let lane: Lane | null = await enterKey(key)
+    let queue: Queue | null = await enterKey(key)
     const outside: Outside = async (part) => {
-      if (!lane) return part()
-      leave(key, lane)
-      lane = null
+      if (!queue) return part()
+      leave(key, queue)
+      queue = null
       try {
         return await part()
       } finally {
-        lane = await enterKey(key)
+        queue = await enterKey(key)
       }
     }
     try {
       const result = await work(outside)
-      if (lane) lane.cause = undefined
+      if (queue) queue.cause = undefined
       return result
     } catch (error) {
-      if (lane && explainsWait(error)) lane.cause = error
-      if (lane && failsAll(error)) for (const end of lane.waiting) end(error)
+      if (queue && explainsWait(error)) queue.cause = error
+      if (queue && failsAll(error)) for (const end of queue.waiting) end(error)
       throw error
     } finally {
-      if (lane) leave(key, lane)
+      if (queue) leave(key, queue)
     }
   }
 }

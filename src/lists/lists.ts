@@ -23,7 +23,7 @@ export const pageOf = <T extends z.ZodType>(item: T) =>
     }),
   })
 
-interface Asked {
+interface PageRequest {
   path: string
   query: ListQuery
 }
@@ -73,7 +73,7 @@ export function listing<Found extends Page, T>(
   { path, list, rows, show }: Listing<Found, T>,
 ) {
   type Input = { caller: Bearer; params: Record<string, string>; query: ListQuery }
-  const askedOf = ({ params, query }: Input): Asked => ({
+  const pageRequestOf = ({ params, query }: Input): PageRequest => ({
     path: path.replace(/:(\w+)/g, (_, name) => pathId(params[name])),
     query,
   })
@@ -81,14 +81,14 @@ export function listing<Found extends Page, T>(
     path,
     query: list.query,
     async load(read: Read, input: Input): Promise<{ first: Found | null }> {
-      const keyset = keysetOf(deps, input.caller, askedOf(input))
+      const keyset = keysetOf(deps, input.caller, pageRequestOf(input))
       if (!keyset) return { first: null }
       return { first: await rows(read, input, list.page(input.query, keyset, scopeOf(deps, input.caller))) }
     },
     handle(input: Input & { caller: Caller }, { first }: { first: Found | null }) {
       const { caller } = input
       const load = (page: ListPage) => readInTenant(deps.db, caller, (read) => rows(read, input, page))
-      return answerPage(deps, caller, list, askedOf(input), load, (row) => show(row, caller), { first })
+      return answerPage(deps, caller, list, pageRequestOf(input), load, (row) => show(row, caller), { first })
     },
   }
 }
@@ -109,7 +109,7 @@ export async function answerPage<Found extends Page, T>(
   deps: Deps,
   caller: Pick<Caller, 'tenantId' | 'userId' | 'viewOfRows'>,
   list: List,
-  { path, query }: Asked,
+  { path, query }: PageRequest,
   load: (page: ListPage) => Promise<Found>,
   show: (row: Found['rows'][number]) => T,
   { first = null, resource }: RowOptions<Found> = {},
@@ -160,7 +160,7 @@ const scopeOf = ({ clock }: Deps, { tenantId }: { tenantId: string }): ListScope
 function keysetOf(
   { sealer }: Pick<Deps, 'sealer'>,
   { tenantId, userId }: Pick<Bearer, 'tenantId' | 'userId'>,
-  { path, query }: Asked,
+  { path, query }: PageRequest,
 ): Keyset | null {
   const { page_size, cursor } = query
   const size = Number(page_size)

@@ -39,8 +39,8 @@ import type { Config } from '../settings/config.ts'
 import { version } from '../settings/version.ts'
 import { openEngine } from './open-engine.ts'
 
-/** Parts that a process can supply. The API makes the others itself. */
-export interface Parts {
+/** Dependencies that a process can supply. The API makes the others itself. */
+export interface SuppliedDeps {
   clock?: () => number
   /** Metrics that the process shares with its workers. */
   metrics?: Metrics
@@ -60,7 +60,7 @@ export interface Parts {
  * flight.
  */
 export async function openDeps(
-  settings: { config: Config; log: Logger; publicUrl: () => string } & Parts,
+  settings: { config: Config; log: Logger; publicUrl: () => string } & SuppliedDeps,
 ): Promise<Deps & { close(): Promise<void> }> {
   const { config, log, publicUrl, clock = Date.now, metrics = createMetrics(version), hashing } = settings
   const { connectsAtStart = false } = settings

@@ -12,7 +12,7 @@ import { openManagementPort } from '../pages/management-port.ts'
 import type { Config } from '../settings/config.ts'
 import { browserUrl } from '../settings/loopback.ts'
 import { buildApp } from './app.ts'
-import { openDeps, type Parts } from './open-deps.ts'
+import { openDeps, type SuppliedDeps } from './open-deps.ts'
 
 /** The API, listening. */
 export interface Serving {
@@ -27,7 +27,7 @@ export interface Serving {
   stop(): Promise<void>
 }
 
-interface Surroundings {
+interface Hooks {
   afterListening?: (server: Server) => void
 }
 
@@ -40,11 +40,11 @@ const defaultPort = 3000
 export async function serveApi(
   config: Config,
   log: Logger,
-  { afterListening, ...parts }: Parts & Surroundings = {},
+  { afterListening, ...supplied }: SuppliedDeps & Hooks = {},
 ): Promise<Serving> {
   let url = ''
   const publicUrl = () => config.PUBLIC_URL ?? (url && browserUrl(url))
-  const deps = await openDeps({ config, log, publicUrl, ...parts })
+  const deps = await openDeps({ config, log, publicUrl, ...supplied })
   try {
     await warnOfUnusedDevices(deps)
     const readiness = createReadiness(deps.db, deps.clock)

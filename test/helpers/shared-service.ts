@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import { type Service, startService } from './service.ts'
 
 type End = () => unknown
-type Lane = { ends: End[] }
+type TestProcess = { ends: End[] }
 
 const halfDay = 43_200_000
 const shared = new Map<boolean, { service: Service; since: number; end(): Promise<void> }>()
@@ -24,8 +24,8 @@ export async function sharedService(t: Test, { workers = true } = {}): Promise<S
     for (const teardown of teardowns.reverse()) await teardown()
   }
   shared.set(workers, { service, since: service.now(), end })
-  const lane = Reflect.get(globalThis, Symbol.for('bailiwick.lane')) as Lane | undefined
-  if (lane) lane.ends.push(end)
+  const tests = Reflect.get(globalThis, Symbol.for('bailiwick.tests')) as TestProcess | undefined
+  if (tests) tests.ends.push(end)
   else t.teardown(end) // the file is run on its own
   return service
 }

@@ -5,7 +5,7 @@ import { scriptArguments } from '../../src/cli/script-options.ts'
 import { buildConsole } from '../console/bundle.ts'
 import { findCitus, startCitusCluster } from './citus-cluster.ts'
 import { startTestCluster, type TestCluster } from './test-cluster.ts'
-import { type Lanes, runInLanes, type TestFile } from './test-lanes.ts'
+import { runInProcesses, type TestFile, type TestRun } from './test-processes.ts'
 import { type FileResult, totalsOf } from './test-report.ts'
 
 // npm test: all test files run in a few processes, on one temporary cluster.
@@ -44,7 +44,7 @@ const onCitus = [
   'test/events/webhooks/fan-out.test.ts',
 ]
 
-let lanes: Lanes | undefined
+let run: TestRun | undefined
 let cluster: Pick<TestCluster, 'remove'> | undefined
 let interrupted = false
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupt(name))
@@ -53,7 +53,7 @@ process.stdout.on('error', () => interrupt('SIGTERM'))
 
 function interrupt(name: NodeJS.Signals): void {
   interrupted = true
-  lanes?.end(name)
+  run?.end(name)
 }
 
 try {
@@ -83,8 +83,8 @@ async function test(): Promise<number> {
   const servers = citus ? await startCitus(citus) : [process.env.TEST_DATABASE_URL || (await startCluster())]
   const [url, ...workers] = servers
   if (interrupted) return 130
-  lanes = runInLanes(files, {
-    lanes: Math.min(values.jobs, files.length),
+  run = runInProcesses(files, {
+    jobs: Math.min(values.jobs, files.length),
     // Processes share compiled code. Go collects garbage less often: opa takes three quarters of the processor time that
     // it took before, and 150 MB. Tests have no time limit, because a slow machine must not fail them.
     env: {
@@ -98,10 +98,10 @@ async function test(): Promise<number> {
     },
     print: console.log,
   })
-  await lanes.done
+  await run.done
   if (interrupted) return 130
-  await keepTimes(times, lanes.files)
-  return conclude(lanes)
+  await keepTimes(times, run.files)
+  return conclude(run)
 }
 
 /**
@@ -166,7 +166,7 @@ async function keepTimes(known: Record<string, number>, files: readonly FileResu
 }
 
 /** Prints the summary; after a long run with the failures once more, so that they are at its end. Gives the exit code. */
-function conclude({ files, skipped, failures }: Lanes): number {
+function conclude({ files, skipped, failures }: TestRun): number {
   for (const skip of skipped) console.log(`skipped: ${skip}`)
   if (files.length > slowestShown) {
     console.log(`The ${slowestShown} slowest files (all: ${relative(process.cwd(), timesFile)}):`)

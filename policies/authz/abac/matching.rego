@@ -34,7 +34,7 @@ denies := [policy |
 ] if {
 	data.slice.deny.filled
 	facts_known
-	not _shielded
+	not _exempt
 }
 
 default allows := []
@@ -107,7 +107,7 @@ default undecided := false
 # description: Whether a deny or a gate about the subject could apply once the resource is known.
 undecided if {
 	data.slice.deny.filled
-	not _shielded
+	not _exempt
 	count(_for_subject(data.slice.deny)) > 0
 }
 
@@ -127,14 +127,14 @@ open_gates := [policy |
 
 _action := lib.action(input.action, input.application)
 
-default _shielded := false
+default _exempt := false
 
 # Policies cannot restrict a person's own profile, sessions and factors. Otherwise a tenant could lock people in.
-_shielded if _action.shield == "everyone"
+_exempt if _action.exempt == "everyone"
 
 # An owner can always read and repair the policies.
-_shielded if {
-	_action.shield == "owner"
+_exempt if {
+	_action.exempt == "owner"
 	_owner
 }
 
@@ -149,7 +149,7 @@ default _sole_approver := false
 
 # If no other member can approve, a gate would prevent an owner from repairing it.
 _sole_approver if {
-	_shielded
+	_exempt
 	input.others_can_approve == false
 }
 

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Metrics } from '../../observe/metrics/metrics.ts'
 import { isServiceAction } from '../../policy-engine/catalogue/actions.ts'
-import type { Lane } from '../../policy-engine/evaluate/engine.ts'
+import type { DecisionPoint } from '../../policy-engine/evaluate/engine.ts'
 import { type EndedTask, endedTasks } from '../../policy-engine/sandbox/module-pool.ts'
 import type {
   DecisionLog,
@@ -10,8 +10,8 @@ import type {
   PolicyCache,
 } from '../../request/policies-in-force.ts'
 
-/** Wraps an engine, or its lane: times each evaluation, and counts those that threw. */
-export const measureEngine = <Engine extends Lane>(engine: Engine, metrics: Metrics): Engine => ({
+/** Wraps an engine, or its part for trials: times each evaluation, and counts those that threw. */
+export const measureEngine = <Engine extends DecisionPoint>(engine: Engine, metrics: Metrics): Engine => ({
   ...engine,
   decide(query) {
     try {

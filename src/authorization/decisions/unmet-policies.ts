@@ -51,7 +51,7 @@ export interface PolicyRef {
 }
 
 /** A recorded question, and what of it the caller cannot read. */
-interface AskedAgain {
+interface Recorded {
   row: DecisionRow
   query: AnyQuery
   isWithheld: (attribute: string) => boolean
@@ -68,7 +68,7 @@ export type ExplainVersions = (refs: readonly PolicyRef[]) => Promise<Explanatio
 export async function unmetPolicies(
   deps: Deps,
   caller: Caller,
-  { row, query, isWithheld }: AskedAgain,
+  { row, query, isWithheld }: Recorded,
   explain: ExplainVersions,
 ): Promise<UnmetPolicy[]> {
   const isUngranted = row.reasons.some(({ code }) => code === 'missing_permission' || code === 'not_owner')
@@ -136,7 +136,7 @@ export async function withheldFrom(
   deps: Deps,
   caller: Caller,
   query: AnyQuery,
-): Promise<AskedAgain['isWithheld']> {
+): Promise<Recorded['isWithheld']> {
   const { type, id, fields = {} } = query.resource
   const { isWithheld: ofSubject } = await subjectOf(deps, caller, query.subject, '')
   const isStored = 'application' in query && id && Object.keys(fields).length > 0

@@ -27,7 +27,7 @@ export function* eachInTurn<T, R>(group: Iterable<T>, make: (one: T) => R): Gene
 const maxExamined = 20_000
 const maxDecisions = 1_000
 
-interface Asked {
+interface SearchRequest {
   path: string
   question: { page: { token?: string | undefined; limit: number } }
   /** of the policies that decide */
@@ -41,7 +41,7 @@ interface Asked {
 export async function answerSearch<Result, Position>(
   deps: Deps,
   caller: Caller,
-  { path, question, revision }: Asked,
+  { path, question, revision }: SearchRequest,
   from: (after: Position | null) => Candidates<Result, Position>,
 ) {
   const { page, ...asked } = question

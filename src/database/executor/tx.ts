@@ -14,14 +14,14 @@ export const begin = (prepared: boolean) => statementNamed('begin', 'begin', pre
 export const commit = (prepared: boolean) => statementNamed('commit', 'commit', prepared)
 
 /** The error to throw when a statement failed with `error`. */
-const thrownFor = (error: Error, failed: Pick<Asked, 'ifTaken'> | undefined): Error =>
+const thrownFor = (error: Error, failed: Pick<Pending, 'ifTaken'> | undefined): Error =>
   failed?.ifTaken && refusals.has(sqlState(error)) ? failed.ifTaken() : error
 const refusals = new Set([uniqueViolation, checkViolation])
 
 const ignore = () => undefined
 const ended = () => new Error('A statement came after the end of its transaction')
 
-interface Asked {
+interface Pending {
   statement: Statement
   resolve(answer: Answer): void
   reject(error: Error): void
@@ -38,7 +38,7 @@ export class Tx extends Statements {
   readonly #sending: Sending
   readonly #scope: Scope | null
   readonly #opening: readonly Statement[]
-  #asked: Asked[] = []
+  #pending: Pending[] = []
   readonly #behindCommit: Statement[] = []
   readonly #whenCommitted: (() => void)[] = []
   readonly #atCommit: (() => void)[] = []
@@ -91,13 +91,13 @@ export class Tx extends Statements {
 
   #sendLater(statement: Statement, ifTaken?: () => Error): void {
     this.#assertOpen()
-    this.#asked.push({ statement, resolve: ignore, reject: ignore, ifTaken })
+    this.#pending.push({ statement, resolve: ignore, reject: ignore, ifTaken })
   }
 
   protected override async ask(token: QuerySqlToken): Promise<Answer> {
     this.#assertOpen()
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-    this.#asked.push({ statement: statementOf(token, this.#sending.prepared), resolve, reject })
+    this.#pending.push({ statement: statementOf(token, this.#sending.prepared), resolve, reject })
     this.#waiting++
     if (!this.#scheduled) {
       this.#scheduled = true
@@ -114,27 +114,27 @@ export class Tx extends Statements {
   }
 
   async #flush(): Promise<void> {
-    // Asked for together with statements of an earlier flush, which took them.
-    if (this.#asked.length === 0) return
-    const asked = this.#asked
-    this.#asked = []
-    const failure = this.#failure ?? (this.#ended ? ended() : await this.#send(asked))
+    // Pending for together with statements of an earlier flush, which took them.
+    if (this.#pending.length === 0) return
+    const pending = this.#pending
+    this.#pending = []
+    const failure = this.#failure ?? (this.#ended ? ended() : await this.#send(pending))
     // After an error Postgres executes nothing more in this transaction.
-    for (const { reject } of asked) if (failure) reject(failure)
+    for (const { reject } of pending) if (failure) reject(failure)
   }
 
   /** Sends statements, resolves those that completed, and gives the error of the next one. */
-  async #send(asked: readonly Omit<Asked, 'reject'>[]): Promise<Error | null> {
+  async #send(pending: readonly Omit<Pending, 'reject'>[]): Promise<Error | null> {
     const before = this.#begun ? [] : this.#opening
     this.#begun = true
     const { answers, error } = await this.#connection.send([
       ...before,
-      ...asked.map(({ statement }) => statement),
+      ...pending.map(({ statement }) => statement),
     ])
     const fault = before.length > 0 ? scopeFault(this.#scope, answers[before.length - 1]) : null
-    this.#failure = error ? thrownFor(error, asked[answers.length - before.length]) : fault
+    this.#failure = error ? thrownFor(error, pending[answers.length - before.length]) : fault
     if (this.#failure && !error) return this.#failure
-    for (const [index, answer] of answers.slice(before.length).entries()) asked[index]?.resolve(answer)
+    for (const [index, answer] of answers.slice(before.length).entries()) pending[index]?.resolve(answer)
     return this.#failure
   }
 
@@ -149,7 +149,7 @@ export class Tx extends Statements {
     try {
       const value = await work(inner)
       inner.#finish()
-      const failure = inner.#asked.length > 0 ? await inner.#send(inner.#asked) : null
+      const failure = inner.#pending.length > 0 ? await inner.#send(inner.#pending) : null
       if (failure) throw failure
       return value
     } finally {
@@ -166,7 +166,7 @@ export class Tx extends Statements {
   async commit(): Promise<void> {
     this.#finish()
     this.#ended = true
-    if (!this.#begun && this.#asked.length === 0) return
+    if (!this.#begun && this.#pending.length === 0) return
     let tag = ''
     const end = {
       statement: commit(this.#sending.prepared),
@@ -175,8 +175,8 @@ export class Tx extends Statements {
       },
     }
     const behind = this.#behindCommit.map((statement) => ({ statement, resolve: ignore }))
-    const failure = await this.#send([...this.#asked, end, ...behind])
-    this.#asked = []
+    const failure = await this.#send([...this.#pending, end, ...behind])
+    this.#pending = []
     if (tag !== 'COMMIT') throw failure ?? new Error(`Postgres answered ${tag} to a commit`)
     for (const call of this.#whenCommitted) call()
   }

@@ -26,7 +26,7 @@ export function assertMagicLinksOn({ config }: Pick<Deps, 'config'>): void {
 export const noncesOf = ({ sealer }: Pick<Deps, 'sealer'>, token: string): Buffer[] =>
   sealer.macs('magic-link', token)
 
-interface Asked {
+interface LinkRequest {
   email: string
   tenant_id?: string | undefined
 }
@@ -38,11 +38,11 @@ interface Asked {
 export async function requestMagicLink(
   deps: Deps,
   requestInfo: RequestInfo,
-  { email, tenant_id: targetId }: Asked,
+  { email, tenant_id: targetId }: LinkRequest,
 ): Promise<{ message: typeof magicLinkSent; nonce: string }> {
   assertMagicLinksOn(deps)
-  const asked = { email, purpose: 'magic-link' } as const
-  const token = await mailAccountLink(deps, requestInfo, asked, async (tx, recipient) => {
+  const link = { email, purpose: 'magic-link' } as const
+  const token = await mailAccountLink(deps, requestInfo, link, async (tx, recipient) => {
     const { userId, firstName, tenantId } = recipient
     const at = deps.clock()
     const purpose = 'magic_link'

@@ -120,7 +120,7 @@ export async function findPendingAuthContext(tx: Read, bearer: BearerKey): Promi
 }
 
 /** What a context is read from. `hasFactor`: whether the holder has a second factor; `more`: columns of the session. */
-interface ContextParts {
+interface ContextSource {
   users: FragmentSqlToken
   memberColumn: FragmentSqlToken
   hasFactor: (userId: string) => FragmentSqlToken
@@ -151,17 +151,17 @@ export const readContext = <Row extends z.ZodObject>(
   read: Read,
   row: Row,
   bearer: Member,
-  parts: ContextParts,
+  source: ContextSource,
 ): Promise<z.infer<Row> | null> =>
-  joinRows(read, row, contextQueries(read, bearer, parts)) as Promise<z.infer<Row> | null>
+  joinRows(read, row, contextQueries(read, bearer, source)) as Promise<z.infer<Row> | null>
 
 /** The session, the person, and the tenant with the membership. */
-function contextQueries(read: Read, bearer: Member, parts: ContextParts): FragmentSqlToken[] {
-  const { users, memberColumn, session, more = sql.fragment`` } = parts
+function contextQueries(read: Read, bearer: Member, source: ContextSource): FragmentSqlToken[] {
+  const { users, memberColumn, session, more = sql.fragment`` } = source
   const { userId, tenantId } = bearer
   return [
     sql.fragment`select ${sessionColumns} ${more} from (${session}) s`,
-    sql.fragment`select ${personColumns(bearer, parts)} from ${users} u where u.id = ${userId}`,
+    sql.fragment`select ${personColumns(bearer, source)} from ${users} u where u.id = ${userId}`,
     sql.fragment`
       select ${tenantColumns}, ${revisionOf(read, tenantId)} as policy_revision, ${memberColumns}
       from (select 1) one
@@ -173,7 +173,7 @@ function contextQueries(read: Read, bearer: Member, parts: ContextParts): Fragme
 
 const sessionColumns = sql.fragment`s.acr, s.amr, s.auth_time, s.second_factor_at, s.begun_at, s.over`
 
-const personColumns = ({ userId }: Member, { hasFactor }: ContextParts) => sql.fragment`
+const personColumns = ({ userId }: Member, { hasFactor }: ContextSource) => sql.fragment`
   u.id as user_id, u.email, u.first_name, u.last_name, ${isProven} as email_verified,
   u.is_active, u.date_joined, u.version as user_version, ${hasFactor(userId)} as mfa_enabled`
 

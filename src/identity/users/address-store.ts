@@ -62,7 +62,7 @@ export function recordAddressChange(
   { id, from, fromVerifiedAt, at, codesUntil }: AddressChange,
 ): Promise<z.infer<typeof changedRow>> {
   const verifiedAt = instant(fromVerifiedAt)
-  const held = sql.fragment`coalesce(codes_until > ${instant(at)}, false)`
+  const redirected = sql.fragment`coalesce(codes_until > ${instant(at)}, false)`
   const proven = fromVerifiedAt !== null
   willChange(tx, id)
   if (fromVerifiedAt !== null) rememberFormerAddress(tx, { id, email: from, provenAt: fromVerifiedAt })
@@ -70,8 +70,8 @@ export function recordAddressChange(
     update users set address_since = greatest(${instant(at)}, (address_since at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC'),
       previous_email = case when ${proven} then ${from} else coalesce(previous_email, ${from}) end,
       previous_verified_at = coalesce(${verifiedAt}::timestamptz, previous_verified_at),
-      codes_email = case when ${held} then codes_email when ${proven} then ${from}::text end,
-      codes_until = case when ${held} or ${proven} then ${instant(codesUntil)}::timestamptz end
+      codes_email = case when ${redirected} then codes_email when ${proven} then ${from}::text end,
+      codes_until = case when ${redirected} or ${proven} then ${instant(codesUntil)}::timestamptz end
     where id = ${id} returning address_since, first_proof_at`)
 }
 
@@ -192,7 +192,7 @@ export async function forgetPastAddresses(tx: Tx, at: number): Promise<void> {
 }
 
 /** Deletes a person's past addresses, so that codes go to the current one at once. As the system role. */
-export async function dropHeldMailbox(tx: Tx, id: string): Promise<void> {
+export async function dropPastAddresses(tx: Tx, id: string): Promise<void> {
   willChange(tx, id)
   tx.later(sql.unsafe`
     update users set codes_email = null, codes_until = null, previous_email = null, previous_verified_at = null

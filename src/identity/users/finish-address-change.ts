@@ -11,7 +11,7 @@ import { recordAddressChange } from './address-store.ts'
 /** How long links work that undo changes made with only the password; in ms. */
 export const undoMs = 3 * 86_400_000
 
-const heldMs = 86_400_000
+const codesToOldMs = 86_400_000
 
 interface ChangedUser {
   email: string
@@ -37,7 +37,7 @@ export async function finishAddressChange(
     from,
     fromVerifiedAt,
     at,
-    codesUntil: at + heldMs,
+    codesUntil: at + codesToOldMs,
   })
   await endTokensSentElsewhere(tx, { id: userId, email, at })
   // Each change has its own target, so that using one link keeps the links of earlier changes.

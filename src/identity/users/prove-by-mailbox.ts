@@ -6,7 +6,7 @@ import { revokeKeysOf } from '../api-keys/store.ts'
 import { recordVerified } from '../email-verification/record-verified.ts'
 import { deleteAllDevices } from '../otp/store.ts'
 import { deleteSignInPlaces } from '../rate-limits/store.ts'
-import { dropHeldMailbox, markProvenByMailbox } from './address-store.ts'
+import { dropPastAddresses, markProvenByMailbox } from './address-store.ts'
 
 interface MailboxProof {
   id: string
@@ -37,7 +37,7 @@ export async function proveByMailbox(tx: Tx, proof: MailboxProof): Promise<{ isF
   revokeKeysOf(tx, { userId: id, at })
   await deleteAllDevices(tx, id)
   await deleteSignInPlaces(tx, id)
-  await dropHeldMailbox(tx, id)
+  await dropPastAddresses(tx, id)
   forgetEntries(tx, id)
   await endTokensOf(tx, { userId: id, purposes: ['factor_undo'], at })
   const requestInfo = withoutPlace(proof.requestInfo)

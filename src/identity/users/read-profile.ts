@@ -52,7 +52,7 @@ function profileOf(caller: Caller, user: Person, memberships: readonly OwnMember
     mfa_enabled: caller.auth.user.mfaEnabled,
     current_tenant: brief(here),
     roles: here.roles,
-    permissions: permissionsHeld(caller),
+    permissions: permissionsShown(caller),
     impersonator: caller.impersonator,
     key: caller.token === 'key' ? usedKey(caller) : null,
     // Who acts as the person sees nothing of their other tenants.
@@ -80,7 +80,7 @@ export function showAccountProfile(caller: Caller, { id, name, slug, status }: T
     name: auth.user.firstName,
     current_tenant: { id, name, slug, status },
     roles: auth.membership?.roles ?? [],
-    permissions: permissionsHeld(caller),
+    permissions: permissionsShown(caller),
     key: usedKey(caller),
   })
 }
@@ -93,7 +93,7 @@ const usedKey = ({ sessionId: id, auth: { scopes } }: Caller) => ({
 })
 
 /** The permissions of the caller's roles in the tenant of the request, each once, within the scopes of a key. */
-function permissionsHeld(caller: Caller): string[] {
+function permissionsShown(caller: Caller): string[] {
   const { systemRoles = [], permissions = [] } = caller.auth.membership ?? {}
   const ofSystem = permissionsOfSystem(systemRoles)
   const named = permissions.length === 0 ? [...ofSystem] : sortedOnce([...ofSystem, ...permissions])

@@ -13,23 +13,23 @@ import { type Claims, countedFor } from '../../request/caller.ts'
 import type { Credentials } from '../../request/verify-token.ts'
 import { cookieHashOf, setCookie } from './cookie.ts'
 import {
-  deleteHeld,
-  findHeld,
-  type HeldRow,
-  type Holding,
-  insertHeld,
+  type CookieFacts,
+  type CookieRow,
+  deleteCookie,
+  findCookie,
+  insertCookie,
+  moveCookie,
   recordChecked,
   recordImpersonation,
   recordPending,
-  replaceHeld,
 } from './store.ts'
 
 const reason = 'a cookie names its person and tenant'
 
 /** What the request's cookie stands for; null without a valid cookie. */
-export async function heldBy({ db, config, clock }: Deps, http: Context): Promise<HeldRow | null> {
+export async function cookieOf({ db, config, clock }: Deps, http: Context): Promise<CookieRow | null> {
   const hash = cookieHashOf(config, http)
-  return hash && readAsSystem(db, reason, (read) => findHeld(read, hash, clock()))
+  return hash && readAsSystem(db, reason, (read) => findCookie(read, hash, clock()))
 }
 
 /**
@@ -41,31 +41,37 @@ export async function heldBy({ db, config, clock }: Deps, http: Context): Promis
 export const cookieCredentials = (deps: Deps, first: 'session' | 'pending' | 'self'): Credentials => ({
   arePresent: (http) => cookieHashOf(deps.config, http) !== null,
   async verify(http) {
-    const held = await heldBy(deps, http)
-    const pending = held && pendingOf(held)
-    const waits = first === 'pending' || held?.family_id === null
-    const claims = (waits ? pending : null) ?? (held && (await sessionOf(deps, http, held, first !== 'self')))
+    const cookie = await cookieOf(deps, http)
+    const pending = cookie && pendingOf(cookie)
+    const waits = first === 'pending' || cookie?.family_id === null
+    const claims =
+      (waits ? pending : null) ?? (cookie && (await sessionOf(deps, http, cookie, first !== 'self')))
     if (!claims) throw unauthorized('not_authenticated', 'Sign in: POST /console/session/.')
     deps.callLimits.assertLeft(countedFor(claims))
-    http.state.held = held
+    http.state.cookie = cookie
     return claims
   },
   handOut: (http, answer: WithCredentials<HandedOut>) => handOut(deps, http, answer),
 })
 
-function pendingOf({ id, pending_id, pending_user_id, pending_tenant_id }: HeldRow): Claims | null {
+function pendingOf({ id, pending_id, pending_user_id, pending_tenant_id }: CookieRow): Claims | null {
   if (pending_id === null || pending_user_id === null || pending_tenant_id === null) return null
   const claims = { userId: pending_user_id, tenantId: pending_tenant_id, sessionId: pending_id }
   return { ...claims, familyId: null, jti: id, token: 'otp_pending', subjectType: 'user' }
 }
 
 /** The session of a cookie, checked as often as the session of a client that refreshes its access tokens. */
-async function sessionOf(deps: Deps, http: Context, held: HeldRow, mayAct: boolean): Promise<Claims | null> {
-  const { id, family_id: familyId, session_id: sessionId, user_id: userId, tenant_id: tenantId } = held
+async function sessionOf(
+  deps: Deps,
+  http: Context,
+  cookie: CookieRow,
+  mayAct: boolean,
+): Promise<Claims | null> {
+  const { id, family_id: familyId, session_id: sessionId, user_id: userId, tenant_id: tenantId } = cookie
   if (familyId === null || sessionId === null || userId === null || tenantId === null) return null
-  if (held.checked_until <= deps.clock())
-    await checkAgain(deps, http, { id, familyId, sessionId }, waitsHere(held))
-  const acting = mayAct ? held.impersonated_id : null
+  if (cookie.checked_until <= deps.clock())
+    await checkAgain(deps, http, { id, familyId, sessionId }, waitsHere(cookie))
+  const acting = mayAct ? cookie.impersonated_id : null
   const claims = { tenantId, sessionId, familyId, jti: id, subjectType: 'user', byCookie: true } as const
   return acting === null
     ? { ...claims, userId, token: 'access' }
@@ -73,10 +79,10 @@ async function sessionOf(deps: Deps, http: Context, held: HeldRow, mayAct: boole
 }
 
 /** Whether a challenge waits to let the session stay in its tenant. */
-const waitsHere = (held: HeldRow) =>
-  held.pending_id !== null &&
-  held.pending_tenant_id === held.tenant_id &&
-  held.pending_user_id === held.user_id
+const waitsHere = (cookie: CookieRow) =>
+  cookie.pending_id !== null &&
+  cookie.pending_tenant_id === cookie.tenant_id &&
+  cookie.pending_user_id === cookie.user_id
 
 /** Throws 401, 403 as a refresh does; `otp_required` if the tenant now demands a second factor. */
 async function checkAgain(
@@ -113,12 +119,12 @@ async function handOut(
 ): Promise<object> {
   switch (opened.kind) {
     case 'opened': {
-      await beginCookie(deps, http, holdingOf(deps, opened.grant.familyId))
+      await beginCookie(deps, http, cookieFactsOf(deps, opened.grant.familyId))
       return { ...body, authenticated: true }
     }
     case 'continued': {
-      const { id } = heldBefore(http)
-      await asSystem(deps.db, reason, (tx) => replaceHeld(tx, id, holdingOf(deps, opened.grant.familyId)))
+      const { id } = authenticatedCookie(http)
+      await asSystem(deps.db, reason, (tx) => moveCookie(tx, id, cookieFactsOf(deps, opened.grant.familyId)))
       return { ...body, authenticated: true }
     }
     case 'factor_due': {
@@ -132,7 +138,9 @@ async function handOut(
     case 'acting': {
       const { member, at, until } = opened
       const acting = { userId: member.userId, until }
-      const noted = await asSystem(deps.db, reason, (tx) => recordImpersonation(tx, heldBefore(http), acting))
+      const noted = await asSystem(deps.db, reason, (tx) =>
+        recordImpersonation(tx, authenticatedCookie(http), acting),
+      )
       if (!noted) throw sessionMoved()
       return { ...body, expires_in: (until - at) / 1000 }
     }
@@ -147,13 +155,13 @@ const sessionMoved = () =>
   new ApiError(409, 'invalid_state', 'This session entered another tenant in the meantime. Try again there.')
 
 /** What the cookie of the request stands for. Only a request that it authenticated continues a session. */
-function heldBefore(http: Context): HeldRow {
-  if (!http.state.held) throw new Error('The request was not authenticated by a cookie')
-  return http.state.held
+function authenticatedCookie(http: Context): CookieRow {
+  if (!http.state.cookie) throw new Error('The request was not authenticated by a cookie')
+  return http.state.cookie
 }
 
 /** What a cookie stands for from now on: a chain that was just checked. */
-const holdingOf = (deps: Deps, familyId: string): Holding => ({
+const cookieFactsOf = (deps: Deps, familyId: string): CookieFacts => ({
   familyId,
   checkedUntil: nextCheck(deps),
   pendingId: null,
@@ -163,9 +171,9 @@ const holdingOf = (deps: Deps, familyId: string): Holding => ({
 
 /** Another cookie for the same session. The one that the request came with ends. */
 async function replaceCookie(deps: Deps, http: Context): Promise<void> {
-  const held = heldBefore(http)
-  if (!held.family_id) return
-  const { family_id: familyId, checked_until: checkedUntil, pending_id: pendingId, methods } = held
+  const cookie = authenticatedCookie(http)
+  if (!cookie.family_id) return
+  const { family_id: familyId, checked_until: checkedUntil, pending_id: pendingId, methods } = cookie
   await beginCookie(deps, http, { familyId, checkedUntil, pendingId, methods, expiresAt: endOfSession(deps) })
 }
 
@@ -173,11 +181,11 @@ const endOfSession = ({ clock, config }: Deps) =>
   clock() + config.REFRESH_TOKEN_ABSOLUTE_VALIDITY_SECONDS * 1000
 
 async function keepPending(deps: Deps, http: Context, pending: Challenge): Promise<void> {
-  const held: HeldRow | undefined = http.state.held
+  const cookie: CookieRow | undefined = http.state.cookie
   const now = deps.clock()
   const expiresAt = now + deps.config.OTP_TEMPORARY_TOKEN_VALIDITY_SECONDS * 1000
   const { pendingId, methods } = pending
-  if (held?.session_id) await asSystem(deps.db, reason, (tx) => recordPending(tx, held.id, pending))
+  if (cookie?.session_id) await asSystem(deps.db, reason, (tx) => recordPending(tx, cookie.id, pending))
   else await beginCookie(deps, http, { familyId: null, checkedUntil: now, pendingId, methods, expiresAt })
 }
 
@@ -185,12 +193,12 @@ async function keepPending(deps: Deps, http: Context, pending: Challenge): Promi
  * A new cookie, in place of the one that the request came with: a session that begins, and one that showed a second factor,
  * is not opened by a copy of a cookie from before.
  */
-async function beginCookie(deps: Deps, http: Context, holding: Holding): Promise<void> {
+async function beginCookie(deps: Deps, http: Context, facts: CookieFacts): Promise<void> {
   const at = deps.clock()
   const earlier = cookieHashOf(deps.config, http)
   const cookieHash = setCookie(deps.config, http)
   await asSystem(deps.db, reason, async (tx) => {
-    if (earlier) await deleteHeld(tx, earlier)
-    await insertHeld(tx, { ...holding, id: timeOrderedId(at), cookieHash, at })
+    if (earlier) await deleteCookie(tx, earlier)
+    await insertCookie(tx, { ...facts, id: timeOrderedId(at), cookieHash, at })
   })
 }

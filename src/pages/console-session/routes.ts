@@ -9,9 +9,9 @@ import { requestPath } from '../../request/request-path.ts'
 import type { AnyInput, Method, Route } from '../../request/route.ts'
 import type { VerifyDeps } from '../../request/verify-token.ts'
 import { clearCookie, cookieHashOf } from './cookie.ts'
-import { cookieCredentials, heldBy } from './credentials.ts'
+import { cookieCredentials, cookieOf } from './credentials.ts'
 import { refuseCrossSite } from './refuse-cross-site.ts'
-import { deleteHeld, type HeldRow, recordImpersonation } from './store.ts'
+import { type CookieRow, deleteCookie, recordImpersonation } from './store.ts'
 
 /** Routes that exist for clients with tokens only. */
 const forTokens = new Set(['/api/v1/auth/login', '/api/v1/auth/refresh'])
@@ -93,10 +93,10 @@ const stateRoute = (profile: Route): Route =>
 const showState =
   (deps: Deps, read: Middleware, readSelf: Middleware): Middleware =>
   async (ctx, next) => {
-    const held = await heldBy(deps, ctx)
-    let waits = held?.pending_id ? { otp_required: true, methods: held.methods } : {}
+    const cookie = await cookieOf(deps, ctx)
+    let waits = cookie?.pending_id ? { otp_required: true, methods: cookie.methods } : {}
     try {
-      if (held?.family_id) return await orAsSelf(deps, held, read, readSelf)(ctx, next)
+      if (cookie?.family_id) return await orAsSelf(deps, cookie, read, readSelf)(ctx, next)
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 401)) throw error
       // The read itself may find that a factor is due.
@@ -112,7 +112,7 @@ const showState =
 const orAsSelf =
   (
     deps: Deps,
-    { id, family_id, impersonated_id: acting }: HeldRow,
+    { id, family_id, impersonated_id: acting }: CookieRow,
     read: Middleware,
     readSelf: Middleware,
   ): Middleware =>
@@ -132,10 +132,10 @@ const orAsSelf =
 const endImpersonation =
   (deps: Deps, readSelf: Middleware): Middleware =>
   async (ctx, next) => {
-    const held = await heldBy(deps, ctx)
-    if (held)
+    const cookie = await cookieOf(deps, ctx)
+    if (cookie)
       await asSystem(deps.db, 'a cookie names its person and tenant', (tx) =>
-        recordImpersonation(tx, held, null),
+        recordImpersonation(tx, cookie, null),
       )
     return readSelf(ctx, next)
   }
@@ -153,7 +153,8 @@ const signOut =
       if (!(error instanceof ApiError && [401, 403, 429].includes(error.status))) throw error
     } finally {
       clearCookie(deps.config, ctx)
-      if (hash) await asSystem(deps.db, 'a cookie names its person and tenant', (tx) => deleteHeld(tx, hash))
+      if (hash)
+        await asSystem(deps.db, 'a cookie names its person and tenant', (tx) => deleteCookie(tx, hash))
     }
     ctx.status = 200
     ctx.type = 'application/json; charset=utf-8'

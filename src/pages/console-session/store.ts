@@ -4,7 +4,7 @@ import { idRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
 
-const heldRow = z.object({
+const cookieRow = z.object({
   id: z.uuid(),
   checked_until: z.number(),
   methods: z.array(z.string()),
@@ -18,12 +18,12 @@ const heldRow = z.object({
   impersonated_id: z.uuid().nullable(),
 })
 
-export type HeldRow = z.infer<typeof heldRow>
+export type CookieRow = z.infer<typeof cookieRow>
 
 /** What a cookie stands for: a chain of refresh tokens, a waiting sign-in, or both. Null if unknown or over. */
-export function findHeld(read: Read, cookieHash: Buffer, now: number): Promise<HeldRow | null> {
+export function findCookie(read: Read, cookieHash: Buffer, now: number): Promise<CookieRow | null> {
   const at = instant(now)
-  return read.maybeOne(sql.type(heldRow)`
+  return read.maybeOne(sql.type(cookieRow)`
     select c.id, c.checked_until, c.methods, f.id as family_id, f.session_id, f.user_id, f.tenant_id,
            p.id as pending_id, p.user_id as pending_user_id, p.tenant_id as pending_tenant_id,
            case when c.impersonated_until > ${at} then c.impersonated_id end as impersonated_id
@@ -34,7 +34,7 @@ export function findHeld(read: Read, cookieHash: Buffer, now: number): Promise<H
 }
 
 /** What a cookie is to stand for. Times are in ms since 1970. */
-export interface Holding {
+export interface CookieFacts {
   familyId: string | null
   checkedUntil: number
   pendingId: string | null
@@ -43,9 +43,9 @@ export interface Holding {
 }
 
 /** Inserts a new cookie. As the system role. */
-export async function insertHeld(
+export async function insertCookie(
   tx: Tx,
-  cookie: Holding & { id: string; cookieHash: Buffer; at: number },
+  cookie: CookieFacts & { id: string; cookieHash: Buffer; at: number },
 ): Promise<void> {
   const { id, cookieHash, familyId, checkedUntil, pendingId, methods, at, expiresAt } = cookie
   tx.later(sql.unsafe`
@@ -55,8 +55,8 @@ export async function insertHeld(
 }
 
 /** Gives a cookie another tenant of its session. As the system role. */
-export async function replaceHeld(tx: Tx, id: string, holding: Holding): Promise<void> {
-  const { familyId, checkedUntil, pendingId, methods, expiresAt } = holding
+export async function moveCookie(tx: Tx, id: string, facts: CookieFacts): Promise<void> {
+  const { familyId, checkedUntil, pendingId, methods, expiresAt } = facts
   tx.later(sql.unsafe`
     update console_sessions set family_id = ${familyId}, checked_until = ${instant(checkedUntil)},
       pending_id = ${pendingId}, methods = ${sql.array(methods, 'text')}, expires_at = ${instant(expiresAt)},
@@ -70,7 +70,7 @@ export async function replaceHeld(tx: Tx, id: string, holding: Holding): Promise
  */
 export async function recordImpersonation(
   tx: Tx,
-  { id, family_id: familyId }: Pick<HeldRow, 'id' | 'family_id'>,
+  { id, family_id: familyId }: Pick<CookieRow, 'id' | 'family_id'>,
   acting: { userId: string; until: number } | null,
 ): Promise<boolean> {
   const noted = await tx.maybeOne(sql.type(idRow)`
@@ -98,6 +98,6 @@ export async function recordPending(
 }
 
 /** Forgets a cookie. As the system role. */
-export async function deleteHeld(tx: Tx, cookieHash: Buffer): Promise<void> {
+export async function deleteCookie(tx: Tx, cookieHash: Buffer): Promise<void> {
   tx.later(sql.unsafe`delete from console_sessions where cookie_hash = ${sql.binary(cookieHash)}`)
 }

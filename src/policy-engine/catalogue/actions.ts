@@ -31,7 +31,7 @@ export interface Action {
   /** possible while the tenant is suspended or archived */
   readonly whenInactive: boolean
   /** who is exempt from `deny` policies: they must not lock people out of their accounts, or owners out of policies */
-  readonly shield: 'none' | 'owner' | 'everyone'
+  readonly exempt: 'none' | 'owner' | 'everyone'
   readonly tokens: readonly Exclude<TokenKind, 'impersonation'>[]
 }
 
@@ -45,7 +45,7 @@ const noGrants: Action = {
   widen: false,
   needsTenant: true,
   whenInactive: false,
-  shield: 'none',
+  exempt: 'none',
   tokens: ['access', 'key'],
 }
 
@@ -67,37 +67,37 @@ const owners: readonly SystemRole[] = ['owner']
 
 const gate = { gate: true }
 const widen = { widen: true }
-const shielded = { shield: 'everyone' } as const
-const ownerShielded = { shield: 'owner' } as const
+const exempt = { exempt: 'everyone' } as const
+const ownerExempt = { exempt: 'owner' } as const
 const tenantless = { needsTenant: false }
 // These belong to signing in, so they accept the temporary token too.
-const signIn: Partial<Action> = { tokens: ['access', 'otp_pending'], ...shielded }
+const signIn: Partial<Action> = { tokens: ['access', 'otp_pending'], ...exempt }
 
 /** Every action of the service. The service does not start if a route names another one. */
 export const actions = {
-  'profile:read': selfOnly({ ...shielded, ...keysToo }),
-  'profile:update': selfOnly(shielded),
-  'profile:delete': selfOnly({ ...tenantless, ...shielded }),
-  'password:change': selfOnly(shielded),
-  'email_verification:send': selfOnly(shielded),
-  'session:switch': selfOnly({ ...tenantless, ...shielded }),
-  'session:logout': selfOnly({ ...tenantless, ...shielded }),
-  'session:list': selfOnly({ ...tenantless, ...shielded }),
-  'session:delete': selfOnly({ ...tenantless, ...shielded }),
+  'profile:read': selfOnly({ ...exempt, ...keysToo }),
+  'profile:update': selfOnly(exempt),
+  'profile:delete': selfOnly({ ...tenantless, ...exempt }),
+  'password:change': selfOnly(exempt),
+  'email_verification:send': selfOnly(exempt),
+  'session:switch': selfOnly({ ...tenantless, ...exempt }),
+  'session:logout': selfOnly({ ...tenantless, ...exempt }),
+  'session:list': selfOnly({ ...tenantless, ...exempt }),
+  'session:delete': selfOnly({ ...tenantless, ...exempt }),
   'otp_device:create': selfOnly(signIn),
   'otp_device:confirm': selfOnly(signIn),
-  'otp_device:generate': selfOnly(shielded),
-  'otp_device:list': selfOnly(shielded),
-  'otp_device:delete': selfOnly(shielded),
+  'otp_device:generate': selfOnly(exempt),
+  'otp_device:list': selfOnly(exempt),
+  'otp_device:delete': selfOnly(exempt),
   'otp:send': selfOnly(signIn),
   'otp:verify': selfOnly(signIn),
-  'passkey:list': selfOnly(shielded),
-  'passkey:create': selfOnly(shielded),
-  'passkey:update': selfOnly(shielded),
-  'passkey:delete': selfOnly(shielded),
+  'passkey:list': selfOnly(exempt),
+  'passkey:create': selfOnly(exempt),
+  'passkey:update': selfOnly(exempt),
+  'passkey:delete': selfOnly(exempt),
   'passkey:verify': selfOnly(signIn),
 
-  'tenant:list': selfOnly({ ...tenantless, ...shielded, ...keysToo }),
+  'tenant:list': selfOnly({ ...tenantless, ...exempt, ...keysToo }),
   'tenant:create': selfOnly(tenantless),
   'tenant:read': granted(anyRole, { whenInactive: true }),
   'tenant:update': granted(managers, gate),
@@ -140,12 +140,12 @@ export const actions = {
   'invitation:accept': selfOnly(tenantless),
   'invitation:list_own': selfOnly(),
 
-  'policy:list': granted(readers, ownerShielded),
-  'policy:read': granted(readers, ownerShielded),
-  'policy:test': granted(readers, ownerShielded),
-  'policy:create': granted(managers, { ...gate, ...ownerShielded }),
-  'policy:update': granted(managers, { ...gate, ...ownerShielded }),
-  'policy:delete': granted(managers, { ...gate, ...ownerShielded }),
+  'policy:list': granted(readers, ownerExempt),
+  'policy:read': granted(readers, ownerExempt),
+  'policy:test': granted(readers, ownerExempt),
+  'policy:create': granted(managers, { ...gate, ...ownerExempt }),
+  'policy:update': granted(managers, { ...gate, ...ownerExempt }),
+  'policy:delete': granted(managers, { ...gate, ...ownerExempt }),
   'attribute_definition:list': granted(readers, widen),
   'attribute_definition:create': granted(managers),
   'attribute_definition:delete': granted(managers),

@@ -37,7 +37,7 @@ const entry = (action: Action) => ({
   unscoped: action.unscoped,
   gate: action.gate,
   widen: action.widen,
-  shield: action.shield,
+  exempt: action.exempt,
   needs_tenant: action.needsTenant,
   when_inactive: action.whenInactive,
   tokens: setOf<TokenKind>(

@@ -29,7 +29,7 @@ import { type AnyQuery, type ApplicationQuery, policyInput } from './query.ts'
 import { hasUnknownAction, unknownAction } from './unknown-action.ts'
 
 /** Decides and explains. */
-export interface Lane {
+export interface DecisionPoint {
   /**
    * Decides one query, synchronously. A denial is a value. Throws `AuthorizationUnavailable` if the module gives no
    * valid answer; that is never an allow.
@@ -50,12 +50,12 @@ export interface Lane {
 }
 
 /** The only source of permission in the service. */
-export interface AccessEngine extends Lane {
+export interface AccessEngine extends DecisionPoint {
   /**
    * For tests, previews and explanations. It has threads and pauses of its own, so that a module that is only tried
    * takes nothing from those in force.
    */
-  readonly trials: Lane
+  readonly trials: DecisionPoint
   /** hash (hex) of the sources of the bundle */
   readonly revision: string
   /** the verified bundle: another thread can open an engine with it (`engineOf`) */
@@ -106,7 +106,7 @@ function engineWith(
   instance = instantiate(),
 ): AccessEngine {
   const run = evaluationRunner(instantiate, instance)
-  const laneOf = (options: PoolOptions): Lane => {
+  const decisionPointOf = (options: PoolOptions): DecisionPoint => {
     const { look_at_resource: looking } = bundle.data.rules
     const engine = { run, read: attributesRead(bundle), looking, pool: createModulePool(options) }
     return {
@@ -117,8 +117,8 @@ function engineWith(
     }
   }
   return {
-    ...laneOf({ isInForce: true, threads: 3 }),
-    trials: laneOf({ isInForce: false, threads: 2 }),
+    ...decisionPointOf({ isInForce: true, threads: 3 }),
+    trials: decisionPointOf({ isInForce: false, threads: 2 }),
     revision: bundle.revision,
     bundle,
   }

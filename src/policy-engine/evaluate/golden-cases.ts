@@ -15,7 +15,7 @@ export interface GoldenCase {
 }
 
 type Changes = Record<string, unknown>
-type Parts = Record<string, Changes>
+type NamedChanges = Record<string, Changes>
 
 interface Written {
   /** An action and parts, such as `policy:list owner deny`. */
@@ -84,18 +84,18 @@ const roleChanges = (action: string, role: string, kind: keyof typeof owners) =>
 })
 
 /** A row says what is given, and the effect and the code of the answer. */
-const combiningCases = (whole: object, parts: Parts, rows: Record<string, string>) =>
+const combiningCases = (whole: object, parts: NamedChanges, rows: Record<string, string>) =>
   Object.entries(rows).map(([given, answer]) => {
     const [effect = '', ...codes] = answer.split(' ')
     return golden(whole, given, { set: changesOf(parts, { given }), effect, codes })
   })
 
-const writtenCases = (whole: object, parts: Parts, cases: Record<string, Written>) =>
+const writtenCases = (whole: object, parts: NamedChanges, cases: Record<string, Written>) =>
   Object.entries(cases).map(([name, written]) =>
     golden(whole, name, { ...written, set: changesOf(parts, written) }),
   )
 
-function changesOf(parts: Parts, { given, set }: Pick<Written, 'given' | 'set'>): Changes {
+function changesOf(parts: NamedChanges, { given, set }: Pick<Written, 'given' | 'set'>): Changes {
   const changes = (given?.split(' ') ?? []).map((word) =>
     word.includes(':') ? { action: word } : parts[word],
   )

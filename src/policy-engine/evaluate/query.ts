@@ -177,7 +177,7 @@ export function askerOf({ askedBy, subject }: AnyQuery): Asker {
  * evaluated, or need an approval that only the owner could give must not prevent that.
  */
 export const isOwnerRecovery = (action: string, membership: Membership | null) =>
-  isServiceAction(action) && actions[action].shield === 'owner' && !!membership?.systemRoles.includes('owner')
+  isServiceAction(action) && actions[action].exempt === 'owner' && !!membership?.systemRoles.includes('owner')
 
 /**
  * The query as the policies read it, in snake_case. It has only the members that rules read, because each costs

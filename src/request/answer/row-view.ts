@@ -70,7 +70,7 @@ function isDecidedWith({ access }: PathDeps, list: RequestContext, detail: Reque
     !('action.name' in slice.attributes) &&
     !access.bundle.isExtended &&
     one.widen === two.widen &&
-    one.shield === two.shield
+    one.exempt === two.exempt
   )
 }
 

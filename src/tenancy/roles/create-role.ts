@@ -7,7 +7,7 @@ import { changesBetween } from '../../messages/audit/append-audit.ts'
 import { recordChange } from '../../messages/audit/record-change.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { Caller } from '../../request/caller.ts'
-import { assertHeld, holderOf } from './grantable-roles.ts'
+import { assertHolds, holderOf } from './grantable-roles.ts'
 import { auditedRole, type newRole } from './role-schemas.ts'
 import { countCustomRoles, insertRole, type RoleDetailRow } from './store.ts'
 
@@ -21,7 +21,7 @@ export async function createRole(
   const { tenantId } = caller
   const at = clock()
   const id = timeOrderedId(at)
-  assertHeld(holderOf(caller), body.permissions)
+  assertHolds(holderOf(caller), body.permissions)
   await lockTenant(tx, tenantId)
   if ((await countCustomRoles(tx, tenantId)) >= config.LIMIT_CUSTOM_ROLES)
     throw new ApiError(

@@ -68,7 +68,7 @@ export function assertGrantable(giver: Holder, roles: readonly GrantedRole[]): v
 }
 
 /** Throws 403 for permissions of a custom role that the caller lacks. */
-export function assertHeld(
+export function assertHolds(
   giver: Holder,
   permissions: readonly string[],
   verb: 'grant' | 'take away' = 'grant',

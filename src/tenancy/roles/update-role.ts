@@ -8,7 +8,7 @@ import { changesBetween } from '../../messages/audit/append-audit.ts'
 import { recordChange } from '../../messages/audit/record-change.ts'
 import { assertAmong } from '../../request/answer/etag.ts'
 import type { Caller } from '../../request/caller.ts'
-import { assertHeld, holderOf } from './grantable-roles.ts'
+import { assertHolds, holderOf } from './grantable-roles.ts'
 import { auditedRole, type RoleChange } from './role-schemas.ts'
 import { changeRole, type RoleDetailRow, roleNameKey } from './store.ts'
 
@@ -43,8 +43,8 @@ export async function updateRole(
   assertOwn(role)
   const { name = role.name, description = role.description, permissions = role.permissions } = change
   const holder = holderOf(caller)
-  assertHeld(holder, without(permissions, role.permissions))
-  assertHeld({ ...holder, scopes: null }, without(role.permissions, permissions), 'take away')
+  assertHolds(holder, without(permissions, role.permissions))
+  assertHolds({ ...holder, scopes: null }, without(role.permissions, permissions), 'take away')
   const next = { name, description, permissions }
   if (isDeepStrictEqual(next, auditedRole(role))) return role
   changeRole(tx, { tenantId, id: roleId, ...next, at })

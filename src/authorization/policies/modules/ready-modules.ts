@@ -1,5 +1,5 @@
 import { decisionTurn } from '../../../limits/decision-time.ts'
-import type { Lane } from '../../../policy-engine/evaluate/engine.ts'
+import type { DecisionPoint } from '../../../policy-engine/evaluate/engine.ts'
 import type { PoliciesInForce, PolicyCache } from '../../../request/policies-in-force.ts'
 
 /**
@@ -8,7 +8,7 @@ import type { PoliciesInForce, PolicyCache } from '../../../request/policies-in-
  */
 export function readyModules<P extends PoliciesInForce>(
   cache: PolicyCache<P>,
-  access: Pick<Lane, 'warmModules'>,
+  access: Pick<DecisionPoint, 'warmModules'>,
 ): PolicyCache<P> {
   const prepare = async (policies: P) => {
     if (policies.modules.length === 0) return policies

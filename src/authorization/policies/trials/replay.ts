@@ -1,6 +1,6 @@
 import type { DecisionPace } from '../../../limits/decision-time.ts'
 import type { Effect } from '../../../policy-engine/evaluate/decision.ts'
-import type { Lane } from '../../../policy-engine/evaluate/engine.ts'
+import type { DecisionPoint } from '../../../policy-engine/evaluate/engine.ts'
 import type { Asker } from '../../../policy-engine/evaluate/query.ts'
 import { type Facts, notRecorded, queryFrom } from '../../decisions/facts.ts'
 import type { RecordedQuestion } from '../../decisions/store.ts'
@@ -24,7 +24,7 @@ export type Replayed = { before: Effect; after: Effect } | { missing: string[] }
 export async function replayDecisions(
   active: TenantPolicies,
   { policy, askedBy, rows }: Replay,
-  access: Pick<Lane, 'decide'>,
+  access: Pick<DecisionPoint, 'decide'>,
   pace?: DecisionPace,
 ): Promise<Replayed[]> {
   const sides = [slicePolicies(active), slicePolicies(withPolicy(active, policy))]

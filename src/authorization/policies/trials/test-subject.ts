@@ -10,7 +10,7 @@ import { isMemberType } from '../../evaluation/question.ts'
 import type { KnownSubject } from '../../evaluation/store.ts'
 import { type Readable, readable, readableMember } from '../readable-parts.ts'
 
-interface AskedSubject {
+interface SubjectGiven {
   type?: string
   id?: string | undefined
   roles?: string[] | undefined
@@ -23,7 +23,7 @@ interface AskedSubject {
 export async function subjectOf(
   { db }: Deps,
   caller: Caller,
-  subject: AskedSubject | undefined,
+  subject: SubjectGiven | undefined,
   at: string,
 ): Promise<Readable<KnownSubject>> {
   const { tenantId } = caller

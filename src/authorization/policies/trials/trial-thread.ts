@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Bundle } from '../../../policy-engine/evaluate/bundle.ts'
-import { engineOf, type Lane } from '../../../policy-engine/evaluate/engine.ts'
+import { type DecisionPoint, engineOf } from '../../../policy-engine/evaluate/engine.ts'
 import { createLruCache } from '../../../policy-engine/lru-cache.ts'
 import { lowerThreadPriority } from '../../../policy-engine/sandbox/thread-priority.ts'
 import type { PolicyInStore, TenantPolicies } from '../active-store.ts'
@@ -12,27 +12,27 @@ import { type Replay, type Replayed, replayDecisions } from './replay.ts'
 // A thread that reviews policies and replays decisions: see ask-trial-thread.ts. It keeps the policies that it was sent,
 // because naming them costs the event loop less than sending them.
 
-type Held = Map<string, { state: string; policy: PolicyInStore }>
+type Policies = Map<string, { state: string; policy: PolicyInStore }>
 
 const maxBytes = 48 * 1024 * 1024
-const kept = createLruCache<Held>(maxBytes)
-const heldOf = (tenantId: string): Held => kept.get(tenantId) ?? new Map()
+const kept = createLruCache<Policies>(maxBytes)
+const policiesOf = (tenantId: string): Policies => kept.get(tenantId) ?? new Map()
 // Opening it takes 300 ms, and a review does not need it.
-let trials: Lane | undefined
+let trials: DecisionPoint | undefined
 
 function lacking(tenantId: string, wanted: readonly PolicyState[]): string[] {
-  const held = heldOf(tenantId)
+  const policies = policiesOf(tenantId)
   const states = new Map(wanted.map(({ id, state }) => [id, state]))
-  for (const [id, { state }] of held) if (states.get(id) !== state) held.delete(id)
-  return [...states.keys()].filter((id) => !held.has(id))
+  for (const [id, { state }] of policies) if (states.get(id) !== state) policies.delete(id)
+  return [...states.keys()].filter((id) => !policies.has(id))
 }
 
-function hold(tenantId: string, sent: readonly (PolicyState & { policy: PolicyInStore })[]): void {
-  const held = heldOf(tenantId)
-  for (const { id, state, policy } of sent) held.set(id, { state, policy })
+function keep(tenantId: string, sent: readonly (PolicyState & { policy: PolicyInStore })[]): void {
+  const policies = policiesOf(tenantId)
+  for (const { id, state, policy } of sent) policies.set(id, { state, policy })
   let bytes = 1_000
-  for (const { policy } of held.values()) bytes += 3 * policy.bytes + (policy.wasm?.length ?? 0)
-  kept.set(tenantId, held, bytes)
+  for (const { policy } of policies.values()) bytes += 3 * policy.bytes + (policy.wasm?.length ?? 0)
+  kept.set(tenantId, policies, bytes)
 }
 
 async function replay(active: TenantPolicies, question: Replay): Promise<Replayed[]> {
@@ -43,14 +43,14 @@ async function replay(active: TenantPolicies, question: Replay): Promise<Replaye
 }
 
 function answer({ ids, question, ...about }: Extract<ToTrialThread, { question: unknown }>) {
-  const held = heldOf(about.tenantId)
-  const active = { ...about, policies: ids.map((id) => held.get(id)!.policy) }
+  const policies = policiesOf(about.tenantId)
+  const active = { ...about, policies: ids.map((id) => policies.get(id)!.policy) }
   return question.kind === 'review' ? reviewPolicy(active, question) : replay(active, question)
 }
 
 lowerThreadPriority()
 parentPort!.on('message', async (message: ToTrialThread) => {
-  if ('sent' in message) hold(message.tenantId, message.sent)
+  if ('sent' in message) keep(message.tenantId, message.sent)
   else
     parentPort!.postMessage(
       'wanted' in message ? lacking(message.tenantId, message.wanted) : await answer(message),

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { createTestReport, describeFile, type FileResult } from './test-report.ts'
 
-const script = join(import.meta.dirname, 'test-lane.ts')
+const script = join(import.meta.dirname, 'test-process.ts')
 /** Fewer garbage collections cost less: by then most objects of a request are no longer used. */
 const options = ['--max-semi-space-size=64']
 /** A file without output for this long (ms) hangs. Even on a slow machine no file comes near it. */
@@ -12,7 +12,7 @@ const hangsAfter = 20 * 60_000
 
 /** `alone`: the file needs its own process. */
 export type TestFile = { file: string; alone: boolean }
-export type Lanes = {
+export type TestRun = {
   files: FileResult[]
   skipped: string[]
   /** The printed lines of the failures, with their diagnostics. */
@@ -23,16 +23,16 @@ export type Lanes = {
 }
 
 /**
- * Runs test files in `lanes` parallel processes. Each takes the next file when it has finished one. Prints the lines of
+ * Runs test files in `jobs` parallel processes. Each takes the next file when it has finished one. Prints the lines of
  * the report.
  */
-export function runInLanes(
+export function runInProcesses(
   files: readonly TestFile[],
-  { lanes, env, print }: { lanes: number; env: NodeJS.ProcessEnv; print: (line: string) => void },
-): Lanes {
+  { jobs, env, print }: { jobs: number; env: NodeJS.ProcessEnv; print: (line: string) => void },
+): TestRun {
   const waiting = [...files]
   const running = new Set<ChildProcess>()
-  const all: Pick<Lanes, 'files' | 'skipped' | 'failures'> = { files: [], skipped: [], failures: [] }
+  const all: Pick<TestRun, 'files' | 'skipped' | 'failures'> = { files: [], skipped: [], failures: [] }
   let ended = false
 
   /** Starts one process and gives it files until none are left, or until a file needs its own process. */
@@ -75,7 +75,7 @@ export function runInLanes(
     print(failure)
   }
 
-  async function runLane(): Promise<void> {
+  async function runProcesses(): Promise<void> {
     while (waiting.length > 0 && !ended) await runProcess()
   }
 
@@ -85,7 +85,7 @@ export function runInLanes(
       ended = true
       for (const child of running) killGroup(child, signal)
     },
-    done: Promise.all(Array.from({ length: lanes }, runLane)).then(() => undefined),
+    done: Promise.all(Array.from({ length: jobs }, runProcesses)).then(() => undefined),
   }
 }
 

@@ -15,21 +15,21 @@ registerHooks({
     if (specifier === 'async-hook-domain') return { url: uncaughtErrors, shortCircuit: true }
     if (specifier !== 'tap' || !parentURL.endsWith('.test.ts')) return next(specifier, context)
     // The comment makes the URL, and so the module, different for each file.
-    const code = `export default globalThis[Symbol.for('bailiwick.lane')].file // ${parentURL}`
+    const code = `export default globalThis[Symbol.for('bailiwick.tests')].file // ${parentURL}`
     return { url: `data:text/javascript,${encodeURIComponent(code)}`, shortCircuit: true }
   },
 })
 
 const { default: t } = await import('tap')
-const lane = { file: t as unknown, ends: [] as (() => Promise<void>)[] }
-Object.assign(globalThis, { [Symbol.for('bailiwick.lane')]: lane })
+const tests = { file: t as unknown, ends: [] as (() => Promise<void>)[] }
+Object.assign(globalThis, { [Symbol.for('bailiwick.tests')]: tests })
 
 for await (const file of createInterface({ input: process.stdin }))
   await t.test(file, async (t) => {
-    lane.file = t
+    tests.file = t
     await import(pathToFileURL(resolve(file)).href)
     flushCompileCache() // for the processes that tests start, and the next run
   })
-for (const end of lane.ends) await end()
+for (const end of tests.ends) await end()
 t.end()
 process.exit() // a file can leave handles open
