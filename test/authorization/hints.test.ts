@@ -66,6 +66,8 @@ const ofAll = [
   { name: 'environment.channel', expected: 'string', got: 'boolean' },
   { name: 'resource.department_id', expected: 'department', got: 'unknown department' },
 ]
+const byDecisions = (one: { decisions: number }, other: { decisions: number }) =>
+  other.decisions - one.decisions
 const byName = (one: { name: string }, other: { name: string }) => one.name.localeCompare(other.name)
 
 t.test('values of another type are told apart from missing ones', async (t) => {
@@ -93,6 +95,49 @@ t.test('a test of a policy names them, too', async (t) => {
     missing_attributes: [],
     ill_typed_attributes: [{ name: 'resource.amount', expected: 'integer', got: 'string' }],
   })
+})
+
+t.test('a plan names those that it knows, and leaves the resource to its filter', async (t) => {
+  const { resource: _, ...parts } = illTyped
+  const asked = { subject: { clearance: 1.5 }, context: { ...parts.context, ip: '10.0.0.1' } }
+  const { body } = await owner.post('/access/v1/plan', { ...question(asked), resource: { type: 'invoice' } })
+  t.match(body, { kind: 'never', missing_attributes: ['environment.ip'] })
+  t.same(
+    body.ill_typed_attributes.toSorted(byName),
+    ofAll.filter(({ name }) => !name.startsWith('resource.')).toSorted(byName),
+  )
+  t.same(body.ignored_properties, ['environment.ip'])
+})
+
+t.test('a preview counts the decisions in which a policy in shadow mode met such values', async (t) => {
+  const owner = await service.signUp()
+  const attribute = { category: 'resource', key: 'amount', data_type: 'integer' }
+  await owner.post('/api/v1/attribute-definitions/', attribute)
+  const large = { attribute: 'resource.amount', operator: 'gt', value: 100 }
+  const inside = { attribute: 'environment.ip', operator: 'exists' }
+  const trial = { name: 'Trial', effect: 'allow', actions: ['invoice:pay'], mode: 'shadow' }
+  const { body: stored } = await owner.post('/api/v1/policies/', {
+    ...trial,
+    conditions: { any: [large, inside] },
+  })
+  const subject = { type: 'user', id: (await colleague(service, owner)).id }
+  for (const amount of ['500', '600', [1], 700]) {
+    const asked = question({ resource: { amount }, context: { ip: '10.0.0.1' } })
+    await owner.post('/access/v1/evaluation', { ...asked, subject })
+  }
+  const illTyped = [
+    { name: 'resource.amount', expected: 'integer', got: 'string', decisions: 2 },
+    { name: 'resource.amount', expected: 'integer', got: 'array', decisions: 1 },
+  ]
+  const preview = `/api/v1/policies/${stored.id}/preview/`
+  const { body } = await owner.post(preview, {})
+  t.match(body, { evaluated: 4, not_replayable: 0, missing_attributes: {} })
+  t.same(body.ill_typed_attributes.toSorted(byDecisions), illTyped)
+  t.same(body.ignored_properties, { 'environment.ip': 4 })
+  const draft = { ...trial, mode: 'enforce', conditions: large }
+  const ofDraft = (await owner.post(preview, { draft })).body
+  t.same(ofDraft.ill_typed_attributes.toSorted(byDecisions), illTyped)
+  t.same(ofDraft.ignored_properties, {}, 'the draft does not read it')
 })
 
 t.test(

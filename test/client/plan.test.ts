@@ -9,6 +9,7 @@ t.teardown(drop)
 
 const planOf = (filter: Filter, attributes: Plan['attributes']): Plan => ({
   ...{ kind: 'conditional', filter, attributes, obligations: [], policy_revision: 1 },
+  ...{ missing_attributes: [], ill_typed_attributes: [], ignored_properties: [] },
   ...{ unknown_action: false, unknown_resource_type: false },
 })
 const leaf = (attribute: string, operator: string, value?: unknown) =>

@@ -70,6 +70,13 @@ export const texts = {
       count === 1
         ? '1 decision is not one that you can read.'
         : `${count} decisions are not ones that you can read.`,
+    illTyped: ({
+      name,
+      expected,
+      got,
+      decisions,
+    }: Record<'name' | 'expected' | 'got', string> & { decisions: number }) =>
+      `In ${decisions === 1 ? '1 decision' : `${decisions.toLocaleString('en')} decisions`}, ${name} counts as missing: expected ${expected}, got ${got}.`,
     skipped: (count: number, names: string) =>
       `${count === 1 ? '1 decision' : `${count} decisions`} could not be decided again${names && `: recorded without ${names}`}.`,
   },

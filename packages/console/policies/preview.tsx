@@ -116,6 +116,7 @@ const skippedIn = ({ not_replayable: skipped, missing_attributes: missing }: Pol
 function Flips({ preview }: { preview: PolicyPreview }) {
   const { evaluated, not_replayable: skipped, withheld, flips } = preview
   const summary = words.summary(flips.length, evaluated)
+  const illTyped = preview.ill_typed_attributes.map(words.illTyped)
   return (
     <>
       {flips.length === 0 ? (
@@ -145,9 +146,12 @@ function Flips({ preview }: { preview: PolicyPreview }) {
           </ul>
         </>
       )}
-      {(skipped + withheld > 0 || flips.length > maxShown) && (
+      {(skipped + withheld + illTyped.length > 0 || flips.length > maxShown) && (
         <div className="card-foot">
           {flips.length > maxShown && <span>{words.cut(maxShown)}</span>}
+          {illTyped.map((sentence) => (
+            <span key={sentence}>{sentence}</span>
+          ))}
           {skipped > 0 && <span>{skippedIn(preview)}</span>}
           {withheld > 0 && <span>{words.withheld(withheld)}</span>}
         </div>

@@ -1,7 +1,11 @@
 import { builtInAttributes } from '../../policy-engine/catalogue/built-in-attributes.ts'
 import type { Slice } from '../../policy-engine/compile/compiled-policy.ts'
 import { attributeOf, derivedFrom, pathName } from '../../policy-engine/compile/departments.ts'
-import { type AttributeFaults, attributeFaults } from '../../policy-engine/evaluate/attribute-faults.ts'
+import {
+  type AttributeFaults,
+  attributeFaults,
+  ignoredAmong,
+} from '../../policy-engine/evaluate/attribute-faults.ts'
 import { attributesOf } from '../../policy-engine/evaluate/attributes.ts'
 import type { AnyQuery, Membership, Resource, SentAttributes } from '../../policy-engine/evaluate/query.ts'
 import type { UnknownWords } from '../../request/policies-in-force.ts'
@@ -35,8 +39,13 @@ const maxBytesOfService = 16 * 1024
  * otherwise. If it is longer, these values are left out, and if it is still too long, all facts are.
  */
 export function factsOf(query: AnyQuery, maxBytes: number, unknown?: UnknownWords): Facts {
-  const faults = Object.entries(attributeFaults(query)).filter(([, names]) => names.length > 0)
-  const whole = { ...wholeFacts(query), ...Object.fromEntries(faults), ...(unknown && { unknown }) }
+  const facts = wholeFacts(query)
+  // Those that policies in shadow mode read, too: a preview names them.
+  const ignored = ignoredAmong(query, facts.looked)
+  const faults = Object.entries({ ...attributeFaults(query), ignored }).filter(
+    ([, found]) => found.length > 0,
+  )
+  const whole = { ...facts, ...Object.fromEntries(faults), ...(unknown && { unknown }) }
   const max = 'application' in query ? maxBytes : maxBytesOfService
   return [whole, withoutValues(whole)].find((facts) => bytesOf(facts) <= max) ?? { cut: true }
 }

@@ -2,9 +2,11 @@ import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { isApplicationAction, serviceResources } from '../../policy-engine/catalogue/actions.ts'
+import { type AttributeFaults, attributeFaults } from '../../policy-engine/evaluate/attribute-faults.ts'
+import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
 import { maxFilterBytes, type NoPlan, type Plan } from '../../policy-engine/plan/plan.ts'
 import type { Caller } from '../../request/caller.ts'
-import type { UnknownWords } from '../../request/policies-in-force.ts'
+import { type Hints, hintsOf } from '../decisions/answer-schemas.ts'
 import { knownSubject, policiesOf, type QuestionParts } from '../evaluation/load-questions.ts'
 import {
   actionEntity,
@@ -59,10 +61,11 @@ export async function planAccess(
   const action = actionOf(question)
   // An action of the service is about objects of the service only, and any other name is no action.
   if (!isApplicationAction(action))
-    return answerOf({ filter: false, obligations: [], attributes: {} }, revision, {
-      action: true,
-      resourceType: false,
-    })
+    return answerOf(
+      { filter: false, obligations: [], attributes: {} },
+      revision,
+      hintsOf(true, {}, { action: true, resourceType: false }),
+    )
   const now = deps.clock()
   const known = knownSubject(parts, caller, question)
   const asked = { question, action, known, isAmbiguous: false, object: 'of the application' as const }
@@ -72,18 +75,29 @@ export async function planAccess(
   const plan = 'application' in query && deps.access.plan(query)
   if (!plan) throw new Error('An action of an application has a question of an application')
   if ('unplanned' in plan) throw refusalOf(plan)
-  return answerOf(plan, revision, hinted!.unknown)
+  const hints = hintsOf(caller.may({ type: 'access' }), knownFaults(query), hinted!.unknown)
+  return answerOf(plan, revision, hints)
 }
 
-function answerOf({ filter, obligations, attributes }: Plan, revision: number, unknown: UnknownWords) {
+/** The faults in what a plan knows. The attributes of the resources are in its filter. */
+function knownFaults(query: AnyQuery): Partial<AttributeFaults> {
+  const { missing, illTyped, ignored } = attributeFaults(query)
+  const isKnown = (name: string) => !name.startsWith('resource.')
+  return {
+    missing: missing.filter(isKnown),
+    illTyped: illTyped.filter(({ name }) => isKnown(name)),
+    ignored,
+  }
+}
+
+function answerOf({ filter, obligations, attributes }: Plan, revision: number, hints: Hints) {
   return {
     ...(typeof filter === 'boolean'
       ? { kind: filter ? ('always' as const) : ('never' as const) }
       : { kind: 'conditional' as const, filter }),
     obligations: obligations.map(({ type, properties = {}, filter }) => ({ type, properties, filter })),
     attributes,
-    unknown_action: unknown.action,
-    unknown_resource_type: unknown.resourceType,
+    ...hints,
     policy_revision: revision,
   }
 }

@@ -45,8 +45,7 @@ const answer = z
     attributes: z.record(z.string(), z.enum(dataTypes)).meta({
       description: 'The attributes that the filters compare, with their types',
     }),
-    unknown_action: hintsShape.unknown_action,
-    unknown_resource_type: hintsShape.unknown_resource_type,
+    ...hintsShape,
     policy_revision: z.int(),
   })
   .meta({ id: 'Plan' })

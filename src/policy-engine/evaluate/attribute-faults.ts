@@ -41,15 +41,15 @@ export function valueFaults(
 /** The faults of a question to the policies of its slice. */
 export const attributeFaults = (query: AnyQuery): AttributeFaults => ({
   ...valueFaults(query, query.slice.attributes),
-  ignored: ignoredIn(query),
+  ignored: ignoredAmong(query, Object.keys(query.slice.attributes)),
 })
 
 /**
- * The properties that a question sent and that do not count, because the service or the tenant has the value. Values are not
+ * Those of the attributes that a question sent and that do not count, because the service or the tenant has the value. Values are not
  * compared: equal ones are named too, so that the list tells no value.
  */
-function ignoredIn(query: AnyQuery): string[] {
-  const names = new Set(Object.keys(query.slice.attributes).map(attributeOf))
+export function ignoredAmong(query: AnyQuery, read: readonly string[]): string[] {
+  const names = new Set(read.map(attributeOf))
   const sent = [...names].filter((name) => isGiven(query.offered, name))
   if (sent.length === 0) return []
   const values = rawAttributes(query, sent)

@@ -121,8 +121,8 @@ export function explained(
   })
 }
 
-/** What a policy needs: of a module, what it does not read only if it is there. */
-const wantedBy = ({ attributes, module }: CompiledPolicy) =>
+/** The attributes that a policy needs: of a module, without those that it reads only if they are there. */
+export const wantedBy = ({ attributes, module }: CompiledPolicy) =>
   module
     ? Object.fromEntries(
         module.needed.flatMap((name) => (attributes[name] ? [[name, attributes[name]]] : [])),
@@ -206,18 +206,20 @@ function nodeSentences(node: TraceNode): string[] {
 }
 
 /** What was compared, the outcome, and the value. */
-export function leafSentence(leaf: Comparison): string {
-  const { attribute, operator, value, value_from, actual, outcome } = leaf
+export const leafSentence = ({ actual, ...comparison }: Comparison & { actual: unknown }): string =>
+  `${comparisonSentence(comparison)}: ${valueWords(actual)}`
+
+/** What was compared, and the outcome. */
+export function comparisonSentence({ attribute, operator, value, value_from, outcome }: Comparison): string {
   const operand = value_from ?? (value === undefined ? '' : JSON.stringify(value))
   const comparison = [attribute, operator.replaceAll('_', ' '), operand].filter(Boolean).join(' ')
-  return `"${comparison}" ${outcomeWords[outcome]}: ${valueWords(actual)}`
+  return `"${comparison}" ${outcomeWords[outcome]}`
 }
 
 type Comparison = Pick<TraceLeaf, 'attribute' | 'outcome'> & {
   operator: string
   value?: unknown
   value_from?: string | undefined
-  actual: unknown
 }
 
 const valueWords = (actual: unknown) =>

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { inTenant } from '../../../database/executor/transaction.ts'
 import type { Deps } from '../../../deps.ts'
+import type { IllTyped } from '../../../policy-engine/evaluate/attribute-faults.ts'
 import type { Effect } from '../../../policy-engine/evaluate/decision.ts'
 import { rfc3339 } from '../../../request/body/schemas.ts'
 import type { Caller } from '../../../request/caller.ts'
@@ -70,6 +71,7 @@ export async function previewPolicy(
   return {
     evaluated: rows.length - unreplayed.not_replayable,
     ...unreplayed,
+    ...faultsIn(compared),
     counts: countsOf(flips),
     flips,
     withheld: newest.length - rows.length,
@@ -101,9 +103,26 @@ function orRecorded({ effect, outcome }: RecordedQuestion, found: Replayed): Rep
 
 function unreplayedIn(compared: readonly Replayed[]): Unreplayed {
   const lacking = compared.flatMap((one) => ('missing' in one ? [one.missing] : []))
+  return { not_replayable: lacking.length, missing_attributes: tally(lacking.flat()) }
+}
+
+/** What the policy reads of the decisions that were decided again and that does not count, and in how many. */
+function faultsIn(compared: readonly Replayed[]) {
+  const again = compared.flatMap((one) => ('missing' in one ? [] : [one]))
+  const illTyped = again.flatMap(({ illTyped = [] }) => illTyped.map((one) => JSON.stringify(one)))
+  return {
+    ill_typed_attributes: Object.entries(tally(illTyped)).map(([fault, decisions]) => ({
+      ...(JSON.parse(fault) as IllTyped),
+      decisions,
+    })),
+    ignored_properties: tally(again.flatMap(({ ignored = [] }) => ignored)),
+  }
+}
+
+function tally(names: readonly string[]): Record<string, number> {
   const counts: Record<string, number> = {}
-  for (const name of lacking.flat()) counts[name] = (counts[name] ?? 0) + 1
-  return { not_replayable: lacking.length, missing_attributes: counts }
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1
+  return counts
 }
 
 /** The decisions that the caller can read, in a list and alone, each with the paths that are masked for them. */
@@ -154,10 +173,6 @@ function flipOf(
 }
 
 function countsOf(flips: readonly Flip[]): Record<string, number> {
-  const counts: Record<string, number> = { allow_to_deny: 0, deny_to_allow: 0 }
-  for (const { before, after } of flips) {
-    const kind = `${before}_to_${after}`
-    counts[kind] = (counts[kind] ?? 0) + 1
-  }
-  return counts
+  const kinds = flips.map(({ before, after }) => `${before}_to_${after}`)
+  return { allow_to_deny: 0, deny_to_allow: 0, ...tally(kinds) }
 }

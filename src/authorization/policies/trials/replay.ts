@@ -1,7 +1,10 @@
 import type { DecisionPace } from '../../../limits/decision-time.ts'
+import { attributeOf } from '../../../policy-engine/compile/departments.ts'
+import { type AttributeFaults, valueFaults } from '../../../policy-engine/evaluate/attribute-faults.ts'
 import type { Effect } from '../../../policy-engine/evaluate/decision.ts'
 import type { DecisionPoint } from '../../../policy-engine/evaluate/engine.ts'
-import type { Asker } from '../../../policy-engine/evaluate/query.ts'
+import { wantedBy } from '../../../policy-engine/evaluate/explain.ts'
+import type { AnyQuery, Asker } from '../../../policy-engine/evaluate/query.ts'
 import { type Facts, notRecorded, queryFrom } from '../../decisions/facts.ts'
 import type { RecordedQuestion } from '../../decisions/store.ts'
 import type { PolicyInStore, TenantPolicies } from '../active-store.ts'
@@ -14,8 +17,10 @@ export interface Replay {
   rows: readonly Pick<RecordedQuestion, 'resource_type' | 'action' | 'at' | 'request_id' | 'facts'>[]
 }
 
-/** The effects without and with the policy, or the attributes that were not recorded. */
-export type Replayed = { before: Effect; after: Effect } | { missing: string[] }
+/** The effects without and with the policy, and what its attributes lacked; or the attributes that were not recorded. */
+export type Replayed =
+  | ({ before: Effect; after: Effect } & Partial<Omit<AttributeFaults, 'missing'>>)
+  | { missing: string[] }
 
 /**
  * Decides each row twice: with the policies in force, and with the policy among them. The recorded effect does not count,
@@ -33,18 +38,28 @@ export async function replayDecisions(
     await pace?.next()
     const recorded = { ...row, facts: JSON.parse(row.facts) as Facts }
     const slices = sides.map((side) => side.slice(row.resource_type, row.action, row.at))
-    const decisions = slices.flatMap((slice) => {
-      const query = queryFrom(recorded, slice)
-      return query ? access.decide({ ...query, askedBy }) : []
-    })
+    const queries = slices.flatMap((slice) => queryFrom(recorded, slice) ?? [])
+    const decisions = queries.map((query) => access.decide({ ...query, askedBy }))
     const [before, after] = decisions
     // A module that was late denied, whatever it would have said.
     const isCertain = before && after && decisions.every(({ late = [] }) => late.length === 0)
     replayed.push(
       isCertain
-        ? { before: before.effect, after: after.effect }
+        ? {
+            before: before.effect,
+            after: after.effect,
+            ...faultsFor(policy, queries.at(-1)!, recorded.facts),
+          }
         : { missing: [...new Set(slices.flatMap((slice) => notRecorded(recorded.facts, slice)))] },
     )
   }
   return replayed
+}
+
+/** What a policy reads of a recorded question and that does not count. */
+function faultsFor({ compiled }: PolicyInStore, query: AnyQuery, facts: Facts) {
+  const { illTyped } = valueFaults(query, wantedBy(compiled))
+  const read = new Set(Object.keys(compiled.attributes).map(attributeOf))
+  const ignored = 'cut' in facts ? [] : (facts.ignored ?? []).filter((name) => read.has(name))
+  return { illTyped, ignored }
 }

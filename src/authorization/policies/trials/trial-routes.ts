@@ -50,6 +50,14 @@ const previewAnswer = z
     missing_attributes: z.record(z.string(), z.int()).meta({
       description: 'How many of these were recorded without each attribute that policies read now',
     }),
+    ill_typed_attributes: z.array(illTypedSchema.element.extend({ decisions: z.int() })).meta({
+      description:
+        'Attributes that the policy reads and that had a value of another type in so many of the `evaluated`, where it counts as missing',
+    }),
+    ignored_properties: z.record(z.string(), z.int()).meta({
+      description:
+        'In how many of the `evaluated` the question sent each attribute that the policy reads, but a registered or built-in value counts, or none',
+    }),
     counts: z.record(z.string(), z.int()),
     flips: z.array(
       z.object({
