@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { deleteOutdated } from '../../workers/retention.ts'
+import { colleague } from '../helpers/colleague.ts'
 import { proveAddress } from '../helpers/prove-address.ts'
 import { startService, tokenIn } from '../helpers/service.ts'
 import { enrol, longProven } from '../identity/otp/authenticator.ts'
@@ -140,7 +141,36 @@ t.test('a decision is shown with its reasons, by the id in the refusal', async (
     action: 'role:create',
     effect: 'deny',
     reasons: [String],
+    unmet_policies: [],
   })
   const elsewhere = ['decisions:show', '--tenant', guest.id, '--id', body.decision_id]
   t.match(await call(...elsewhere), { code: 1, said: /no such decision/ })
+})
+
+t.test('of a denial it names the policies that do not apply, without what they compare', async (t) => {
+  const owner = await service.signUp()
+  const member = await colleague(service, owner)
+  const definition = { category: 'resource', key: 'amount', data_type: 'integer' }
+  await expect(201, owner.post('/api/v1/attribute-definitions/', definition))
+  const rules = { effect: 'allow', actions: ['order:read'] }
+  const small = { attribute: 'resource.amount', operator: 'lte', value: 1000 }
+  await expect(201, owner.post('/api/v1/policies/', { ...rules, name: 'Small orders', conditions: small }))
+  const subjects = { users: [owner.id] }
+  await expect(201, owner.post('/api/v1/policies/', { ...rules, name: 'Of another', subjects }))
+  const { body } = await owner.post('/access/v1/evaluation', {
+    subject: { type: 'user', id: member.id },
+    action: { name: 'order:read' },
+    resource: { type: 'order', id: '1', properties: { amount: 5000 } },
+  })
+  const asked = ['decisions:show', '--tenant', owner.tenantId, '--id', body.context.id]
+  const comparison = { path: '/conditions', outcome: 'false', attribute: 'resource.amount', operator: 'lte' }
+  const { unmet_policies } = (await call(...asked, '--json')).json() as { unmet_policies: object[] }
+  t.match(unmet_policies, [
+    { name: 'Small orders', covers_subject: true, failed: [comparison] },
+    { name: 'Of another', covers_subject: false, failed: [] },
+  ])
+  const { out: said } = await call(...asked)
+  t.match(said, /"Small orders" can permit this, but does not apply: "resource\.amount lte" is false\./)
+  t.match(said, /"Of another" can permit this, but does not apply: it is about other members\./)
+  t.notMatch(said, /1000|5000/)
 })

@@ -1,27 +1,21 @@
-import { inTenant } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { actions, isServiceAction } from '../../policy-engine/catalogue/actions.ts'
-import { compilePolicy } from '../../policy-engine/compile/compile-policy.ts'
 import { emptySlice } from '../../policy-engine/compile/slice.ts'
-import { type ExplainedPolicy, explanationSentences } from '../../policy-engine/evaluate/explain.ts'
+import {
+  type ExplainedPolicy,
+  explanationSentences,
+  leafSentence,
+} from '../../policy-engine/evaluate/explain.ts'
 import { sentenceOf } from '../../policy-engine/evaluate/reasons.ts'
 import type { Caller } from '../../request/caller.ts'
 import { askerIn } from '../../request/decide.ts'
-import { findModuleOf, unzipped } from '../policies/active-store.ts'
-import { readPolicySchema, roleFinder } from '../policies/policy-schema.ts'
 import { policyReader } from '../policies/readable-parts.ts'
-import { findVersion } from '../policies/store.ts'
 import { type Hints, hintsOf } from './answer-schemas.ts'
+import { type ExplainVersions, versionExplainer } from './explain-versions.ts'
 import { queryFrom } from './facts.ts'
 import { type LoadedDecision, showDecision } from './read-decisions.ts'
 import type { DecisionRow } from './store.ts'
-import {
-  type ExplainVersions,
-  type PolicyRef,
-  unmetPolicies,
-  unmetSentence,
-  withheldFrom,
-} from './unmet-policies.ts'
+import { unmetPolicies, unmetSentence, withheldFrom } from './unmet-policies.ts'
 
 /**
  * A decision with its explanation in sentences, and the conditions of the matched policies with the values they were
@@ -50,19 +44,17 @@ export async function explainDecision(deps: Deps, caller: Caller, { row, whole }
   const isWithheld = query ? await withheldFrom(deps, caller, query) : () => false
   const isRead = policyReader(caller)
   const isShown = ({ compiled }: ExplainedPolicy) => !Object.keys(compiled.attributes).some(isWithheld)
-  // The recorded decision is not made again; the module only evaluates the conditions of the policies.
-  const explain: ExplainVersions = async (refs) => {
-    const versions = query ? (await policiesOf(deps, caller, refs)).filter(isShown) : []
-    if (!query || versions.length === 0) return []
-    const { trials } = deps.access
-    const modules = versions.flatMap(({ wasm }) => wasm ?? [])
-    if (modules.length > 0) await trials.warmModules(modules)
-    return trials.explain({ ...query, askedBy: askerIn(caller) }, versions).policies
-  }
+  const { db, access } = deps
+  const explain: ExplainVersions = query
+    ? versionExplainer({ db, trials: access.trials }, caller, { ...query, askedBy: askerIn(caller) }, isShown)
+    : async () => []
   const policies = await explain(
     row.matched.filter(({ policy_id: id, ...named }) => isRead({ id, ...named })),
   )
-  const unmet = query ? await unmetPolicies(deps, caller, { row, query, isWithheld }, explain) : []
+  const inForce = async () =>
+    (await deps.policyCache.load(caller, caller.auth.tenant?.policyRevision ?? 0)).active.policies
+  const reader = { isRead, isWithheld, now: deps.clock(), pace: deps.newPace() }
+  const unmet = query ? await unmetPolicies({ row, query }, reader, inForce, explain) : []
   const decision = { ...row, durationUs: 0, approval: null, provisional: false }
   const matched = row.matched.map((match) => ({ ...match, priority: 0 }))
   const sentences = explanationSentences(
@@ -77,7 +69,7 @@ export async function explainDecision(deps: Deps, caller: Caller, { row, whole }
       summaryOf(row),
       ...sentences,
       ...(isWithheld('subject.roles') ? [] : rolesOf(row)),
-      ...unmet.map(unmetSentence),
+      ...unmet.map((one) => unmetSentence(one, leafSentence)),
       ...doubts(row, hints),
     ],
     trace: policies,
@@ -110,43 +102,6 @@ function doubts({ action, resource_type: type, reasons }: DecisionRow, hints: Hi
         ]
       : []),
   ]
-}
-
-/** Policies in these versions, deleted ones included. */
-async function policiesOf(
-  { db }: Deps,
-  caller: Caller,
-  refs: readonly PolicyRef[],
-): Promise<ExplainedPolicy[]> {
-  const { tenantId } = caller
-  const { schema, versions } = await inTenant(db, caller, async (tx) => {
-    const versions = await Promise.all(
-      refs.map(async ({ policy_id, version }) => {
-        const [found, module] = await Promise.all([
-          findVersion(tx, tenantId, policy_id, version),
-          findModuleOf(tx, tenantId, policy_id, version),
-        ])
-        return { version: found, module }
-      }),
-    )
-    return { schema: await readPolicySchema(tx, tenantId), versions }
-  })
-  const context = { attributes: schema.attributes, role: roleFinder(schema) }
-  const explained: ExplainedPolicy[] = []
-  for (const { version, module } of versions) {
-    if (!version || (version.source.module !== undefined && !module)) continue
-    const result = compilePolicy(version.source, { ...context, ...(module && { module }) })
-    // It cannot be compiled if one of its attributes was deleted since.
-    if ('faults' in result) continue
-    explained.push({
-      id: version.policy_id,
-      version: version.version,
-      compiled: result.policy,
-      document: result.document,
-      wasm: module && (await unzipped(module.zipped)),
-    })
-  }
-  return explained
 }
 
 /** The question and its outcome in one sentence. */

@@ -1,20 +1,17 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
+import type { DecisionPace } from '../../limits/decision-time.ts'
 import { actions, isServiceAction } from '../../policy-engine/catalogue/actions.ts'
 import { attributeOf } from '../../policy-engine/compile/departments.ts'
 import { concerns } from '../../policy-engine/compile/slice.ts'
-import {
-  type Explanation,
-  failedLeaves,
-  leafSentence,
-  type TraceLeaf,
-} from '../../policy-engine/evaluate/explain.ts'
+import { failedLeaves, type TraceLeaf } from '../../policy-engine/evaluate/explain.ts'
 import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
 import type { Caller } from '../../request/caller.ts'
 import type { PolicyInStore } from '../policies/active-store.ts'
-import { policyReader, readable, readableResource } from '../policies/readable-parts.ts'
+import { type policyReader, readable, readableResource } from '../policies/readable-parts.ts'
 import { isInForce } from '../policies/slice-policies.ts'
 import { subjectOf } from '../policies/trials/test-subject.ts'
+import type { ExplainVersions } from './explain-versions.ts'
 import { type Facts, notRecorded } from './facts.ts'
 import type { DecisionRow } from './store.ts'
 
@@ -44,42 +41,30 @@ export const unmetSchema = z.object({
 
 type UnmetPolicy = z.output<typeof unmetSchema>
 
-/** A version of a policy. */
-export interface PolicyRef {
-  policy_id: string
-  version: number
-}
-
-/** A recorded question, and what of it the caller cannot read. */
-interface Recorded {
-  row: DecisionRow
-  query: AnyQuery
+/** What a reader can read of the policies, and of what they read. */
+interface Reader {
+  isRead: ReturnType<typeof policyReader>
   isWithheld: (attribute: string) => boolean
+  now: number
+  pace: DecisionPace
 }
-
-/** Evaluates policies for the recorded question. */
-export type ExplainVersions = (refs: readonly PolicyRef[]) => Promise<Explanation['policies']>
 
 /**
  * The allow policies for the action of a decision that roles denied, as they are in force now: 10 at most, those about the
- * subject first. Policies that the caller cannot read are left out. So are those that read what was not recorded, or what
- * the caller cannot read: which of their comparisons failed would tell the value.
+ * subject first. Policies that the reader cannot read are left out. So are those that read what was not recorded, or what
+ * the reader cannot read: which of their comparisons failed would tell the value.
  */
 export async function unmetPolicies(
-  deps: Deps,
-  caller: Caller,
-  { row, query, isWithheld }: Recorded,
+  { row, query }: { row: DecisionRow; query: AnyQuery },
+  { isRead, isWithheld, now, pace }: Reader,
+  inForce: () => Promise<readonly PolicyInStore[]>,
   explain: ExplainVersions,
 ): Promise<UnmetPolicy[]> {
   const isUngranted = row.reasons.some(({ code }) => code === 'missing_permission' || code === 'not_owner')
   const canPermit = !isServiceAction(row.action) || actions[row.action].widen
   if (row.effect !== 'deny' || !isUngranted || !canPermit) return []
-  const { active } = await deps.policyCache.load(caller, caller.auth.tenant?.policyRevision ?? 0)
-  const now = deps.clock()
-  const isRead = policyReader(caller)
-  const pace = deps.newPace()
   const found: PolicyInStore[] = []
-  for (const policy of active.policies) {
+  for (const policy of await inForce()) {
     if (!permits(policy, row, now) || !wasRecorded(row.facts, policy)) continue
     await pace.next()
     const { id, name, compiled } = policy
@@ -136,7 +121,7 @@ export async function withheldFrom(
   deps: Deps,
   caller: Caller,
   query: AnyQuery,
-): Promise<Recorded['isWithheld']> {
+): Promise<Reader['isWithheld']> {
   const { type, id, fields = {} } = query.resource
   const { isWithheld: ofSubject } = await subjectOf(deps, caller, query.subject, '')
   const isStored = 'application' in query && id && Object.keys(fields).length > 0
@@ -148,8 +133,15 @@ export async function withheldFrom(
 }
 
 /** Why a policy did not apply. */
-export function unmetSentence({ name, covers_subject: covers, failed }: UnmetPolicy): string {
-  const why = [...(covers ? [] : ['it is about other members']), ...failed.map(leafSentence)]
+export function unmetSentence<Failed>(
+  {
+    name,
+    covers_subject: covers,
+    failed,
+  }: Pick<UnmetPolicy, 'name' | 'covers_subject'> & { failed: Failed[] },
+  ofComparison: (failed: Failed) => string,
+): string {
+  const why = [...(covers ? [] : ['it is about other members']), ...failed.map(ofComparison)]
   const because = why.length > 0 ? `: ${why.join('; ')}` : ''
   return `The policy "${name}" can permit this, but does not apply${because}.`
 }

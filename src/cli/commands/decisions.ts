@@ -1,6 +1,15 @@
-import { findDecision } from '../../authorization/decisions/store.ts'
+import { versionExplainer } from '../../authorization/decisions/explain-versions.ts'
+import { queryFrom } from '../../authorization/decisions/facts.ts'
+import { type DecisionRow, findDecision } from '../../authorization/decisions/store.ts'
+import { unmetPolicies, unmetSentence } from '../../authorization/decisions/unmet-policies.ts'
+import { listActivePolicies, withCompiled } from '../../authorization/policies/active-store.ts'
 import { nilUuid } from '../../crypto/uuid.ts'
-import { inTenant } from '../../database/executor/transaction.ts'
+import { readInTenant } from '../../database/executor/read.ts'
+import { type Databases, inTenant } from '../../database/executor/transaction.ts'
+import { decisionPace } from '../../limits/decision-time.ts'
+import { emptySlice } from '../../policy-engine/compile/slice.ts'
+import { openAccessEngine } from '../../policy-engine/evaluate/engine.ts'
+import { comparisonSentence } from '../../policy-engine/evaluate/explain.ts'
 import { sentenceOf } from '../../policy-engine/evaluate/reasons.ts'
 import { rfc3339 } from '../../request/body/schemas.ts'
 import { defineCommand, Refused } from '../command.ts'
@@ -11,7 +20,7 @@ import { withPools } from '../with-database.ts'
 export const decisionsShow = defineCommand({
   name: 'decisions:show',
   about:
-    'Show a decision of the log with its reasons: who, what, when, and why; not the values that policies read',
+    'Show a decision of the log with its reasons: who, what, when, and why, with the policies that could permit it and do not apply; not the values that policies compare',
   options: {
     tenant: required(
       '<id>',
@@ -37,10 +46,43 @@ export const decisionsShow = defineCommand({
         resource: `${row.resource_type} ${row.resource_id ?? ''}`.trim(),
         effect: row.effect,
         reasons: row.reasons.map((reason) => sentenceOf(reason, row.action, false)),
+        unmet_policies: await unmetIn(db, { tenantId, userId: nilUuid }, row),
         policy_revision: row.policy_revision,
         request_id: row.request_id,
       }
-      const lines = Object.entries(data).map(([name, value]) => [name, [value].flat().join(' ')])
+      const said = {
+        ...data,
+        unmet_policies: data.unmet_policies.map((one) => unmetSentence(one, comparisonSentence)),
+      }
+      const lines = Object.entries(said).map(([name, value]) => [name, [value].flat().join(' ')])
       return { data, text: inColumns(['', ''], lines).trim() }
     }),
 })
+
+/** The policies that can permit what a decision denied, without what they compare. */
+async function unmetIn(
+  db: Pick<Databases, 'api'>,
+  reader: { tenantId: string; userId: string },
+  row: DecisionRow,
+) {
+  const { tenantId } = reader
+  const query = queryFrom(row, emptySlice(tenantId, row.policy_revision))
+  if (!query) return []
+  const inForce = async () =>
+    (await withCompiled(await readInTenant(db, reader, (read) => listActivePolicies(read, tenantId))))
+      .policies
+  const readsAll = {
+    isRead: () => true,
+    isWithheld: () => false,
+    now: Date.now(),
+    pace: decisionPace(Number.POSITIVE_INFINITY),
+  }
+  const unmet = await unmetPolicies({ row, query }, readsAll, inForce, async (refs) => {
+    const { trials } = await openAccessEngine()
+    return versionExplainer({ db, trials }, reader, query, () => true)(refs)
+  })
+  return unmet.map(({ failed, ...policy }) => ({
+    ...policy,
+    failed: failed.map(({ path, outcome, attribute, operator }) => ({ path, outcome, attribute, operator })),
+  }))
+}
