@@ -10,20 +10,20 @@ import { Found } from '../../request/answer/etag.ts'
 import { deniedBecause, refusal } from '../../request/answer/refusal.ts'
 import { written } from '../../request/body/known-members.ts'
 import type { Caller, ResourceOf } from '../../request/caller.ts'
-import { questionDecider } from '../evaluation/decide-question.ts'
+import { evaluationDecider } from '../evaluation/decide-evaluation.ts'
 import { accessResource } from '../evaluation/evaluate.ts'
-import { loadQuestions, type QuestionParts } from '../evaluation/load-questions.ts'
 import {
   actionEntity,
   bytesOf,
   checkBytes,
+  type Evaluation,
   entity,
-  type Question,
-  questionContext,
+  evaluationContext,
   text,
-} from '../evaluation/question.ts'
+} from '../evaluation/evaluation.ts'
+import { type Entities, loadEvaluations } from '../evaluation/load-evaluations.ts'
 import type { KnownSubject } from '../evaluation/store.ts'
-import { type BoundQuestion, bindQuestion } from './bind-question.ts'
+import { type BoundEvaluation, bindEvaluation } from './bind-evaluation.ts'
 import { openRequest } from './open-request.ts'
 import { contextOf } from './record-transition.ts'
 import { showRequest } from './show-request.ts'
@@ -33,8 +33,8 @@ import type { RequestKey } from './transition-store.ts'
 const named = (action: string | z.output<typeof actionEntity>) =>
   typeof action === 'string' ? { name: action } : action
 
-/** A question as an application asks it for an approval. */
-const question = z
+/** An evaluation as an application asks it for an approval. */
+const evaluation = z
   .object({
     action: z.union(
       [text('action', 127), actionEntity],
@@ -42,7 +42,7 @@ const question = z
     ),
     resource: entity('resource'),
     subject: entity('subject').optional().meta({ description: 'Who would act; you, if it is absent' }),
-    context: questionContext,
+    context: evaluationContext,
     message: z
       .string('Give the message as text.')
       .max(1000, 'A message can have 1000 characters at most.')
@@ -53,15 +53,15 @@ const question = z
   .meta({ id: 'ApprovalQuestion' })
 
 /** It cannot say when the request expires, or what is needed: nothing of the answer can be sent. */
-export const askBody = written(question, { shownAs: z.object({}) })
+export const askBody = written(evaluation, { shownAs: z.object({}) })
 
 type AskBody = z.output<typeof askBody>
 
-/** The question that the body asks. */
-export const questionIn = (
+/** The evaluation that the body asks. */
+export const evaluationIn = (
   { action, resource, subject, context }: AskBody,
   { userId: id, subjectType: type }: Pick<Caller, 'userId' | 'subjectType'>,
-): Question => ({ subject: subject ?? { type, id }, action: named(action), resource, context })
+): Evaluation => ({ subject: subject ?? { type, id }, action: named(action), resource, context })
 
 /** A request about a subject, which is the caller's own only if they may ask about the subject. */
 export const ownIfAskable = (caller: Caller, known: Pick<KnownSubject, 'id'> | null): ResourceOf => {
@@ -70,48 +70,48 @@ export const ownIfAskable = (caller: Caller, known: Pick<KnownSubject, 'id'> | n
   return { type: 'approval_request', ownerId: maySpeak ? caller.userId : (known?.id ?? null) }
 }
 
-/** A question that an approval can answer. */
+/** An evaluation that an approval can answer. */
 export interface Approvable {
   key: RequestKey
   decision: Decision
   decisionId: string
-  bound: BoundQuestion
+  bound: BoundEvaluation
 }
 
 const maxBytes = 16 * 1024
 
 /**
- * Decides the question, and binds it to what its gates read. Throws 403 for a denial, 409 `invalid_state` with the
+ * Decides the evaluation, and binds it to what its gates read. Throws 403 for a denial, 409 `invalid_state` with the
  * effect for what is allowed without an approval, 400 for an action of the service, and 413 if the policies read too
  * much of it.
  */
 export async function decideApprovable(
   deps: Deps,
   caller: Caller,
-  parts: QuestionParts,
-  question: Question,
+  entities: Entities,
+  evaluation: Evaluation,
 ): Promise<Approvable> {
-  const loaded = await loadQuestions(deps, caller, parts, [question])
+  const loaded = await loadEvaluations(deps, caller, entities, [evaluation])
   const { policies } = loaded
-  const one = loaded.questions[0]!
+  const one = loaded.evaluations[0]!
   if (isServiceAction(one.action)) throw notOfApplication()
-  const { query, decision, kind } = questionDecider(deps, caller, policies)(one)
+  const { query, decision, kind } = evaluationDecider(deps, caller, policies)(one)
   const decisionId = randomUUIDv7()
   await deps.decisionLog.record({ id: decisionId, query, decision, kind, keep: 'always' })
   if (decision.effect === 'deny') throw refusal(decision, query.action, decisionId)
   if (decision.effect === 'allow') throw notNeeded(decisionId)
-  const bound = 'application' in query ? bindQuestion(query, policies, gatesOf(decision)) : null
+  const bound = 'application' in query ? bindEvaluation(query, policies, gatesOf(decision)) : null
   if (!bound) throw new Error('A decision names a gate that is not in force')
   if (bytesOf({ ...bound.read, ...bound.kept }) > maxBytes) throw tooLarge()
-  return { key: keyOf(caller, one.known, question, query, bound), decision, decisionId, bound }
+  return { key: keyOf(caller, one.known, evaluation, query, bound), decision, decisionId, bound }
 }
 
 function keyOf(
   { tenantId, userId: requesterId }: Caller,
   known: KnownSubject | null,
-  { subject }: Question,
+  { subject }: Evaluation,
   { action, resource }: AnyQuery,
-  { digest }: BoundQuestion,
+  { digest }: BoundEvaluation,
 ): RequestKey {
   const email = known?.emailVerified ? known.email || null : null
   return {

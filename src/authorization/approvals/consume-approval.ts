@@ -7,12 +7,12 @@ import { ApiError, invalidState } from '../../errors.ts'
 import type { ObjectFinders } from '../../lists/find-object.ts'
 import { refusal } from '../../request/answer/refusal.ts'
 import type { Caller } from '../../request/caller.ts'
-import { decideQuery, questionDecider } from '../evaluation/decide-question.ts'
-import { findParts, loadQuestions } from '../evaluation/load-questions.ts'
-import type { Question } from '../evaluation/question.ts'
-import { bindQuestion } from './bind-question.ts'
+import { decideQuery, evaluationDecider } from '../evaluation/decide-evaluation.ts'
+import type { Evaluation } from '../evaluation/evaluation.ts'
+import { findEntities, loadEvaluations } from '../evaluation/load-evaluations.ts'
+import { bindEvaluation } from './bind-evaluation.ts'
 import { contextOf, recordTransition } from './record-transition.ts'
-import { findRequest, type QuestionContext, type RequestRow } from './store.ts'
+import { type EvaluationContext, findRequest, type RequestRow } from './store.ts'
 import { markConsumed } from './transition-store.ts'
 import { withApproval } from './use-approvals.ts'
 
@@ -26,7 +26,7 @@ export const consumption = z.object({
 })
 
 /**
- * Decides the question of an approved request anew, with what was approved and all else as it is now. Returns the id of
+ * Decides the evaluation of an approved request anew, with what was approved and all else as it is now. Returns the id of
  * the decision; null if this operation has consumed the request already. Throws 409 `invalid_state` for a request that
  * is not approved, 403 `permission_denied` for what is denied by now, and 403 `approval_invalid` if it is no longer
  * what was approved: each leaves the request unused.
@@ -41,19 +41,23 @@ export async function decideAgain(
   if (isConsumedFor(request, caller, operationId, deps.clock())) return null
   if (request.kind !== 'application') throw ofCall(request)
   if (request.status !== 'approved') throw notApproved(request)
-  const question = questionOf(request)
+  const evaluation = evaluationOf(request)
   const { tenantId, userId } = caller
-  const parts = await readInTenant(deps.db, caller, (read) =>
-    findParts(read, finders, { tenantId, userId, now: deps.clock() }, [question]),
+  const entities = await readInTenant(deps.db, caller, (read) =>
+    findEntities(read, finders, { tenantId, userId, now: deps.clock() }, [evaluation]),
   )
-  const { policies, questions } = await loadQuestions(deps, caller, parts, [question])
-  const asked = questionDecider(deps, caller, policies)(questions[0]!)
+  const { policies, evaluations } = await loadEvaluations(deps, caller, entities, [evaluation])
+  const asked = evaluationDecider(deps, caller, policies)(evaluations[0]!)
   if (!('application' in asked.query)) throw changed()
-  const { query, decision } = decideQuery(deps, withApproval(asked.query, request), questions[0]!.isAmbiguous)
+  const { query, decision } = decideQuery(
+    deps,
+    withApproval(asked.query, request),
+    evaluations[0]!.isAmbiguous,
+  )
   const decisionId = randomUUIDv7()
   await deps.decisionLog.record({ id: decisionId, query, decision, kind: asked.kind, keep: 'always' })
   if (decision.effect === 'deny') throw refusal(decision, query.action, decisionId)
-  const bound = bindQuestion(query, policies, request.gates)
+  const bound = bindEvaluation(query, policies, request.gates)
   if (decision.effect !== 'allow' || bound?.digest !== request.digest) throw changed(decisionId)
   return decisionId
 }
@@ -85,16 +89,16 @@ const isConsumedFor = (request: RequestRow, { userId }: Caller, operationId: str
   request.operation_id === operationId &&
   now < request.expires_at + dayMs
 
-/** The question as it was asked, with those values of it that were kept. */
-function questionOf({
+/** The evaluation as it was asked, with those values of it that were kept. */
+function evaluationOf({
   subject_type,
   subject_id,
   action,
   resource_type,
   resource_id,
   ...row
-}: RequestRow): Question {
-  const read = row.context as QuestionContext
+}: RequestRow): Evaluation {
+  const read = row.context as EvaluationContext
   return {
     subject: { type: subject_type, id: subject_id, properties: row.kept?.subject },
     action: { name: action, properties: { ...row.kept?.action, ...read.action_properties } },

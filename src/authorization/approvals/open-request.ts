@@ -22,7 +22,7 @@ import {
 
 export type ApprovalDeps = Pick<Deps, 'config' | 'db' | 'sealer' | 'publicUrl'>
 
-/** What asks for an approval: a call that met gates, or a question of an application. */
+/** What asks for an approval: a call that met gates, or an evaluation of an application. */
 export interface Asking {
   key: RequestKey
   /** It requires an approval. */

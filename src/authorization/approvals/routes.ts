@@ -5,8 +5,8 @@ import type { ObjectFinders } from '../../lists/find-object.ts'
 import { pageOf } from '../../lists/lists.ts'
 import { pathId } from '../../request/path-id.ts'
 import { changeRoute, type Route, resourceRoute, route, type Target } from '../../request/route.ts'
-import { findParts, knownSubject } from '../evaluation/load-questions.ts'
-import { askApproval, askBody, decideApprovable, ownIfAskable, questionIn } from './ask-approval.ts'
+import { findEntities, knownSubject } from '../evaluation/load-evaluations.ts'
+import { askApproval, askBody, decideApprovable, evaluationIn, ownIfAskable } from './ask-approval.ts'
 import { cancelRequest } from './cancel-request.ts'
 import { consumeApproval, consumption, decideAgain } from './consume-approval.ts'
 import { pageOfPending, pageOfRequests, readableRequest } from './read-requests.ts'
@@ -55,11 +55,14 @@ export function approvalRoutes(deps: Deps, objects: ObjectFinders): Route[] {
       refusals: [409, 413],
       load: (tx, { caller, body }) => {
         const { tenantId, userId } = caller
-        return findParts(tx, objects, { tenantId, userId, now: deps.clock() }, [questionIn(body, caller)])
+        return findEntities(tx, objects, { tenantId, userId, now: deps.clock() }, [
+          evaluationIn(body, caller),
+        ])
       },
-      resource: (parts, { caller, body }) =>
-        ownIfAskable(caller, knownSubject(parts, caller, questionIn(body, caller))),
-      prepare: (parts, { caller, body }) => decideApprovable(deps, caller, parts, questionIn(body, caller)),
+      resource: (entities, { caller, body }) =>
+        ownIfAskable(caller, knownSubject(entities, caller, evaluationIn(body, caller))),
+      prepare: (entities, { caller, body }) =>
+        decideApprovable(deps, caller, entities, evaluationIn(body, caller)),
       act: (tx, { caller, body }, _parts, approvable) =>
         askApproval(tx, deps, caller, approvable, body.message),
     }),

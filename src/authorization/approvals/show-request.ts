@@ -5,7 +5,7 @@ import type { Caller } from '../../request/caller.ts'
 import {
   type CallContext,
   canDecide,
-  type QuestionContext,
+  type EvaluationContext,
   type RequestRow,
   readerOf,
   statuses,
@@ -25,7 +25,7 @@ const callContext = z
   .meta({ description: 'The waiting call. The approval is for this call only' })
 
 const values = z.record(z.string(), z.unknown()).nullable()
-const questionContext = z
+const evaluationContext = z
   .object({
     properties: values,
     action_properties: values
@@ -94,7 +94,7 @@ export const requestSchema = z
     }),
     shownFields.extend({
       kind: z.literal('application').meta({ description: 'An application asks about an action of its own' }),
-      context: questionContext,
+      context: evaluationContext,
     }),
   ])
   .meta({ id: 'ApprovalRequest' })
@@ -119,7 +119,7 @@ export const fieldsOf = (row: RequestRow) => ({
   ...sharedBy(row),
   ...(row.kind === 'call'
     ? { kind: row.kind, context: row.context as CallContext }
-    : { kind: row.kind, context: row.context as QuestionContext }),
+    : { kind: row.kind, context: row.context as EvaluationContext }),
 })
 
 const sharedBy = (row: RequestRow) => ({

@@ -15,7 +15,7 @@ import type { StoredCall } from '../../request/change/approvals.ts'
 // pending → approved → executed; pending → rejected; pending or approved → cancelled or expired. Each transition is one
 // conditional statement, which finds no row if another transition came first. Every read computes expiry from
 // expires_at, so it does not depend on when the expiry job runs. A request is about a call of this service, or about a
-// question of an application. Its subject is who would act: of a call the requester, of a question perhaps one of a kind
+// evaluation of an application. Its subject is who would act: of a call the requester, of an evaluation perhaps one of a kind
 // that the application alone knows.
 
 export const kinds = ['call', 'application'] as const
@@ -55,8 +55,8 @@ export interface CallContext {
 
 type Values = Record<string, unknown>
 
-/** What the gates read of a question's resource, action and context, as approvers see it. Null once it is deleted. */
-export interface QuestionContext {
+/** What the gates read of an evaluation's resource, action and context, as approvers see it. Null once it is deleted. */
+export interface EvaluationContext {
   properties: Values | null
   /** absent if the gates read nothing of the action */
   action_properties?: Values | null
@@ -64,7 +64,7 @@ export interface QuestionContext {
   decision_id: string
 }
 
-/** What the other policies read of a question, as it was sent. */
+/** What the other policies read of an evaluation, as it was sent. */
 export type KeptValues = Record<'subject' | 'resource' | 'action' | 'environment', Values>
 
 const object = <T>() => z.custom<T>((value) => typeof value === 'object' && value !== null)
@@ -86,7 +86,7 @@ const requestRow = z.object({
   resource_type: z.string(),
   resource_id: z.string().nullable(),
   digest: z.string(),
-  context: object<CallContext | QuestionContext>(),
+  context: object<CallContext | EvaluationContext>(),
   /** null for a call, and once it is deleted */
   kept: object<KeptValues>().nullable(),
   message: z.string(),

@@ -8,7 +8,7 @@ import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
 import { noteLogged } from '../../database/log-quota.ts'
 import { isOfSubject } from '../../tenancy/members/subject-store.ts'
-import type { CallContext, GateRef, KeptValues, QuestionContext, Reader, RequestKind } from './store.ts'
+import type { CallContext, EvaluationContext, GateRef, KeptValues, Reader, RequestKind } from './store.ts'
 
 const nameRow = z.object({ name: z.string() })
 const decisionRow = z.object({ decision: z.string() })
@@ -27,7 +27,7 @@ export interface RequestSubject {
   accountId: string | null
 }
 
-/** Two calls, or two questions, with the same key are the same. The digest of a question covers the subject. */
+/** Two calls, or two evaluations, with the same key are the same. The digest of an evaluation covers the subject. */
 export interface RequestKey {
   kind: RequestKind
   tenantId: string
@@ -156,7 +156,7 @@ export function listMailed(
 export interface NewRequest extends RequestKey {
   id: string
   requesterEmail: string
-  context: CallContext | QuestionContext
+  context: CallContext | EvaluationContext
   /** null for a call */
   kept: KeptValues | null
   message: string
@@ -358,7 +358,7 @@ export function expireOverdue(
 const endedAt = sql.fragment`coalesce(executed_at, case when status = 'rejected' then decided_at end, expires_at)`
 
 /**
- * Removes the bodies of at most `limit` calls that ended before `before` (ms), and what applications' questions read;
+ * Removes the bodies of at most `limit` calls that ended before `before` (ms), and what applications' evaluations read;
  * returns how many. As the worker role.
  */
 export async function dropBodiesBefore(tx: Tx, before: number, limit: number): Promise<number> {

@@ -4,9 +4,9 @@ import type { DecisionPace } from '../../limits/decision-time.ts'
 import type { AnyQuery, ApplicationQuery, GrantedApproval } from '../../policy-engine/evaluate/query.ts'
 import { rfc3339 } from '../../request/body/schemas.ts'
 import type { Caller } from '../../request/caller.ts'
-import { type DecidedQuestion, decideQuery } from '../evaluation/decide-question.ts'
+import { type DecidedEvaluation, decideQuery } from '../evaluation/decide-evaluation.ts'
 import type { SlicedPolicies } from '../policies/slice-policies.ts'
-import { bindQuestion } from './bind-question.ts'
+import { bindEvaluation } from './bind-evaluation.ts'
 import { type GateRef, gatesOf } from './store.ts'
 import { listUsable, type UsableRow } from './transition-store.ts'
 
@@ -25,19 +25,19 @@ export const approvalRequests = '/api/v1/approval-requests'
 const wayToAsk = { method: 'POST', path: `${approvalRequests}/` } as const
 
 /**
- * Answers questions of applications that need an approval: those with an approved and unused request are decided again
+ * Answers evaluations of applications that need an approval: those with an approved and unused request are decided again
  * with it, the others name their open request. One statement for all of them. An actor uses no approval of the subject's.
  */
-export async function useApprovals<Asked extends DecidedQuestion>(
+export async function useApprovals<Decided extends DecidedEvaluation>(
   deps: Pick<Deps, 'access' | 'clock' | 'db'>,
   caller: Caller,
   policies: SlicedPolicies,
-  asked: readonly Asked[],
+  asked: readonly Decided[],
   pace?: DecisionPace,
-): Promise<(Asked & { hints: ApprovalHints })[]> {
+): Promise<(Decided & { hints: ApprovalHints })[]> {
   const digests = asked.map(({ query, decision }) =>
     needsApproval(query, decision) && !caller.impersonator
-      ? (bindQuestion(query, policies, gatesOf(decision))?.digest ?? null)
+      ? (bindEvaluation(query, policies, gatesOf(decision))?.digest ?? null)
       : null,
   )
   const wanted = [...new Set(digests.filter((digest) => digest !== null))]
@@ -45,7 +45,7 @@ export async function useApprovals<Asked extends DecidedQuestion>(
     wanted.length === 0
       ? []
       : await readInTenant(deps.db, caller, (read) => listUsable(read, caller.tenantId, wanted, deps.clock()))
-  const answered: (Asked & { hints: ApprovalHints })[] = []
+  const answered: (Decided & { hints: ApprovalHints })[] = []
   for (const [n, one] of asked.entries()) {
     const row = digests[n] && rows.find((row) => isFor(row, digests[n]!, gatesOf(one.decision)))
     if (row && row.status === 'approved') await pace?.next()
@@ -54,8 +54,10 @@ export async function useApprovals<Asked extends DecidedQuestion>(
   return answered
 }
 
-const needsApproval = (query: AnyQuery, { effect }: DecidedQuestion['decision']): query is ApplicationQuery =>
-  effect === 'require_approval' && 'application' in query
+const needsApproval = (
+  query: AnyQuery,
+  { effect }: DecidedEvaluation['decision'],
+): query is ApplicationQuery => effect === 'require_approval' && 'application' in query
 
 function isFor(row: UsableRow, digest: string, gates: readonly GateRef[]): boolean {
   const names = (refs: readonly GateRef[]) => refs.map(({ policy_id, version }) => `${policy_id} ${version}`)
@@ -69,9 +71,9 @@ function isFor(row: UsableRow, digest: string, gates: readonly GateRef[]): boole
 
 function withRequest(
   deps: Pick<Deps, 'access'>,
-  { query, decision }: DecidedQuestion,
+  { query, decision }: DecidedEvaluation,
   row: UsableRow | undefined,
-): Pick<DecidedQuestion, 'query' | 'decision'> & { hints: ApprovalHints } {
+): Pick<DecidedEvaluation, 'query' | 'decision'> & { hints: ApprovalHints } {
   if (!needsApproval(query, decision)) return { query, decision, hints: {} }
   if (!row) return { query, decision, hints: { approval: wayToAsk } }
   const { id, status, expires_at } = row
@@ -82,7 +84,7 @@ function withRequest(
   return { ...decided, hints: { approval: wayToAsk, approval_request: { id, status, expires_at: until } } }
 }
 
-/** The same question with an approved request. */
+/** The same evaluation with an approved request. */
 export function withApproval(
   query: ApplicationQuery,
   { id, gates, expires_at: validUntil }: Pick<UsableRow, 'id' | 'gates' | 'expires_at'>,

@@ -47,7 +47,7 @@ export const illTypedSchema = z
       'Attributes that policies read and that have a value of another type, which counts as missing: `expected` is the type of the attribute, `got` that of the value; 64 at most',
   })
 
-/** Possible mistakes in an answered question. */
+/** Possible mistakes in an answered query. */
 export const hintsShape = {
   missing_attributes: z
     .array(z.string())

@@ -18,10 +18,10 @@ export interface PolicyRef {
   version: number
 }
 
-/** Evaluates versions of policies for a question. */
+/** Evaluates versions of policies for a query. */
 export type ExplainVersions = (refs: readonly PolicyRef[]) => Promise<Explanation['policies']>
 
-/** Evaluates the conditions of policies for a recorded question, which is not decided again. Leaves out what is not shown. */
+/** Evaluates the conditions of policies for a recorded query, which is not decided again. Leaves out what is not shown. */
 export const versionExplainer =
   (
     { db, trials }: Parts,

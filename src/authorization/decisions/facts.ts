@@ -10,7 +10,7 @@ import { attributesOf } from '../../policy-engine/evaluate/attributes.ts'
 import type { AnyQuery, Membership, Resource, SentAttributes } from '../../policy-engine/evaluate/query.ts'
 import type { UnknownWords } from '../../request/policies-in-force.ts'
 
-/** A recorded question without its policies: enough to explain the answer and to decide again. */
+/** A recorded query without its policies: enough to explain the answer and to decide again. */
 type WholeFacts = Omit<AnyQuery, 'slice' | 'approval' | 'requestId' | 'now' | 'departments' | 'offered'> & {
   application?: true
   sent?: SentAttributes
@@ -34,8 +34,8 @@ export type Facts = WholeFacts | NoFacts
 const maxBytesOfService = 16 * 1024
 
 /**
- * The facts of a question. Of the values from callers and rows, only those that a policy reads are kept, so that the log
- * does not copy the tenant's data. Their JSON has at most `maxBytes` for a question of an application, and 16 KiB
+ * The facts of a query. Of the values from callers and rows, only those that a policy reads are kept, so that the log
+ * does not copy the tenant's data. Their JSON has at most `maxBytes` for a query of an application, and 16 KiB
  * otherwise. If it is longer, these values are left out, and if it is still too long, all facts are.
  */
 export function factsOf(query: AnyQuery, maxBytes: number, unknown?: UnknownWords): Facts {
@@ -118,7 +118,7 @@ function withoutValues({ sent: _sent, resource, subject, ...facts }: WholeFacts)
   } as WholeFacts
 }
 
-/** Whether every recorded question has this attribute. */
+/** Whether every recorded query has this attribute. */
 const alwaysThere = (name: string): boolean =>
   (builtInAttributes.has(name) && !name.startsWith('resource.')) ||
   name === 'resource.type' ||
@@ -143,7 +143,7 @@ export function notRecorded(facts: Facts, slice: Pick<Slice, 'attributes'>): str
 }
 
 /**
- * The question of a recorded decision, to decide it with other policies; null if they read an attribute that was not
+ * The query of a recorded decision, to decide it with other policies; null if they read an attribute that was not
  * recorded. Departments that were not recorded are those of `slice`, as they are now.
  */
 export function queryFrom(

@@ -102,7 +102,7 @@ export const decisionInserts = (decisions: readonly NewDecision[]): QuerySqlToke
 
 const text = z.string().min(1, 'Say what to look for.').max(254, 'This may have 254 characters at most.')
 
-/** Without it, a list has requests only: a question says nothing about what was done. */
+/** Without it, a list has requests only: a query says nothing about what was done. */
 const byKind: Filter = {
   schema: z.enum([...decisionKinds, 'all'], 'kind is request, question, preview or all.').meta({
     description:
@@ -139,18 +139,18 @@ export function listDecisions(
     select ${columns} from decisions where tenant_id = ${tenantId} ${about} ${page.tail}`)
 }
 
-/** What another decision of the same question needs. `facts` is JSON: reading a thousand takes 20 ms. */
-const recordedQuestion = decisionRow
+/** What another decision of the same query needs. `facts` is JSON: reading a thousand takes 20 ms. */
+const recordedQuery = decisionRow
   .omit({ kind: true, reasons: true, matched: true, shadow: true, obligations: true, policy_revision: true })
   .extend({ facts: z.string(), outcome: z.custom<ShadowOutcome>().nullable() })
 
-export type RecordedQuestion = z.infer<typeof recordedQuestion>
+export type RecordedQuery = z.infer<typeof recordedQuery>
 
 /** What policies are about. */
 export type About = Pick<CompiledPolicy, 'actions' | 'resourceTypes'>
 
 /**
- * The newest `limit` questions that were decided in the tenant and that one of these is about. `outcome` is what this version
+ * The newest `limit` queries that were decided in the tenant and that one of these is about. `outcome` is what this version
  * of a policy would have done in shadow mode; null if it is not recorded.
  */
 export function listNewest(
@@ -161,9 +161,9 @@ export function listNewest(
     shadow,
     limit,
   }: { about: readonly About[]; shadow: Pick<ShadowResult, 'policy_id' | 'version'> | null; limit: number },
-): Promise<readonly RecordedQuestion[]> {
+): Promise<readonly RecordedQuery[]> {
   const concerned = sql.join(about.map(concerning), sql.fragment` or `)
-  return tx.any(sql.type(recordedQuestion)`
+  return tx.any(sql.type(recordedQuery)`
     select id, at, effect, action, resource_type, resource_id, subject_id, subject_email, request_id, facts::text as facts,
            jsonb_path_query_first(shadow, '$[*] ? (@.policy_id == $policy_id && @.version == $version).outcome',
                                   ${JSON.stringify(shadow ?? { policy_id: null, version: null })}::jsonb) #>> '{}' as outcome

@@ -3,15 +3,15 @@ import type { Deps } from '../../deps.ts'
 import type { FieldError } from '../../errors.ts'
 import type { Effect } from '../../policy-engine/evaluate/decision.ts'
 import type { Caller } from '../../request/caller.ts'
-import { type Batch, type Item, itemsOf, type Semantic } from './batch-question.ts'
+import { type Batch, type Item, itemsOf, type Semantic } from './batch.ts'
 import { accessResource, answerAll, type Evaluated, evaluator } from './evaluate.ts'
-import { type LoadedQuestion, loadQuestions, type QuestionParts } from './load-questions.ts'
-import type { Question } from './question.ts'
+import type { Evaluation } from './evaluation.ts'
+import { type Entities, type LoadedEvaluation, loadEvaluations } from './load-evaluations.ts'
 import { findUnknownWords } from './unknown-words.ts'
 
-/** The valid questions among the items of a batch. */
-const questionsOf = (items: readonly Item[]): Question[] =>
-  items.flatMap((item) => ('question' in item ? [item.question] : []))
+/** The valid evaluations among the items of a batch. */
+const evaluationsOf = (items: readonly Item[]): Evaluation[] =>
+  items.flatMap((item) => ('evaluation' in item ? [item.evaluation] : []))
 
 /** A batch as a resource of policies. A member can ask a batch; its items are decided one by one. */
 export const batchResource = (caller: Caller) => ({ type: 'access', ownerId: caller.userId })
@@ -24,25 +24,25 @@ export async function evaluateBatch(
   deps: Deps,
   caller: Caller,
   body: Batch,
-  findParts: (read: Read, questions: readonly Question[]) => Promise<QuestionParts>,
+  findEntities: (read: Read, evaluations: readonly Evaluation[]) => Promise<Entities>,
 ): Promise<{ evaluations: Answer[] }> {
   const { evaluations_semantic: semantic } = body.options
   const pace = deps.newPace()
   const items = await itemsOf(body, pace)
-  const asked = questionsOf(items)
-  const parts = await readInTenant(deps.db, caller, (read) => findParts(read, asked))
-  const loaded = await loadQuestions(deps, caller, parts, asked)
-  const questions = (await findUnknownWords(deps, caller, loaded)).values()
+  const asked = evaluationsOf(items)
+  const entities = await readInTenant(deps.db, caller, (read) => findEntities(read, asked))
+  const loaded = await loadEvaluations(deps, caller, entities, asked)
+  const evaluations = (await findUnknownWords(deps, caller, loaded)).values()
   const { policies } = loaded
   const decide = evaluator(deps, caller, policies)
   const mayAsk = rememberingOwners(caller)
   const decided: (ReturnType<typeof decide> | Refused)[] = []
   for (const item of items) {
     await pace.next()
-    const question = 'faults' in item ? undefined : questions.next().value
+    const evaluation = 'faults' in item ? undefined : evaluations.next().value
     if ('faults' in item) decided.push(faulty(item.faults))
-    else if (!question || !mayAsk(question)) decided.push(notAsked())
-    else decided.push(decide(question))
+    else if (!evaluation || !mayAsk(evaluation)) decided.push(notAsked())
+    else decided.push(decide(evaluation))
     // With an approval, what requires one is permitted: that is known only below.
     const effect = effectOf(decided.at(-1)!)
     if (effect !== 'require_approval' && stops(semantic, effect === 'allow')) break
@@ -70,8 +70,8 @@ const effectOf = (one: { decision: false | { effect: Effect } }): Effect =>
 const stops = (semantic: Semantic, permitted: boolean): boolean =>
   semantic === 'deny_on_first_deny' ? !permitted : semantic === 'permit_on_first_permit' && permitted
 
-/** Whether the caller may ask a question, decided once for each subject. */
-function rememberingOwners(caller: Caller): (loaded: LoadedQuestion) => boolean {
+/** Whether the caller may ask an evaluation, decided once for each subject. */
+function rememberingOwners(caller: Caller): (loaded: LoadedEvaluation) => boolean {
   const known = new Map<string | null, boolean>()
   return (loaded) => {
     const resource = accessResource(loaded.known)

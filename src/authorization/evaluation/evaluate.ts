@@ -10,28 +10,28 @@ import type { DecisionRecord } from '../../request/policies-in-force.ts'
 import { type ApprovalHints, useApprovals } from '../approvals/use-approvals.ts'
 import { type Hints, hintsOf } from '../decisions/answer-schemas.ts'
 import type { SlicedPolicies } from '../policies/slice-policies.ts'
-import { questionDecider } from './decide-question.ts'
-import { loadQuestions, type QuestionParts } from './load-questions.ts'
-import type { Question } from './question.ts'
+import { evaluationDecider } from './decide-evaluation.ts'
+import type { Evaluation } from './evaluation.ts'
+import { type Entities, loadEvaluations } from './load-evaluations.ts'
 import type { KnownSubject } from './store.ts'
-import { findUnknownWords, type HintedQuestion, withUnknownWords } from './unknown-words.ts'
+import { findUnknownWords, type HintedEvaluation, withUnknownWords } from './unknown-words.ts'
 
-/** A question as a resource of policies. Members own the questions about themselves. */
+/** An evaluation as a resource of policies. Members own the evaluations about themselves. */
 export const accessResource = (known: Pick<KnownSubject, 'id'> | null) => ({
   type: 'access',
   ownerId: known?.id ?? null,
 })
 
-/** The answer to one question, and its row for the decision log. */
+/** The answer to one evaluation, and its row for the decision log. */
 export interface Evaluated {
   answer: ReturnType<typeof answerOf>
   record: DecisionRecord
 }
 
-/** Returns a function that decides questions at one moment, with the ids of their decisions. */
+/** Returns a function that decides evaluations at one moment, with the ids of their decisions. */
 export function evaluator(deps: Deps, caller: Caller, policies: SlicedPolicies) {
-  const decide = questionDecider(deps, caller, policies)
-  return (loaded: HintedQuestion) => {
+  const decide = evaluationDecider(deps, caller, policies)
+  return (loaded: HintedEvaluation) => {
     const { known, unknown } = loaded
     const { decision, ...decided } = decide(loaded)
     return {
@@ -44,14 +44,14 @@ export function evaluator(deps: Deps, caller: Caller, policies: SlicedPolicies) 
   }
 }
 
-type Asked = ReturnType<ReturnType<typeof evaluator>>
+type Decided = ReturnType<ReturnType<typeof evaluator>>
 
-/** Answers decided questions in their order, with their approvals and the hints that the caller may see. */
+/** Answers decided evaluations in their order, with their approvals and the hints that the caller may see. */
 export async function answerAll(
   deps: Deps,
   caller: Caller,
   policies: SlicedPolicies,
-  asked: readonly Asked[],
+  asked: readonly Decided[],
   pace?: DecisionPace,
 ): Promise<Evaluated[]> {
   const asksAboutAll = caller.may({ type: 'access' })
@@ -78,14 +78,14 @@ export async function answerAll(
 }
 
 /**
- * Answers one question in the tenant of the token (AuthZEN 1.0 §6.2). A denial is an answer, with its reasons in
+ * Answers one evaluation in the tenant of the token (AuthZEN 1.0 §6.2). A denial is an answer, with its reasons in
  * `context`.
  */
-export async function evaluate(deps: Deps, caller: Caller, parts: QuestionParts, asked: Question) {
-  const loaded = await loadQuestions(deps, caller, parts, [asked])
+export async function evaluate(deps: Deps, caller: Caller, entities: Entities, asked: Evaluation) {
+  const loaded = await loadEvaluations(deps, caller, entities, [asked])
   const { policies } = loaded
-  const [question] = await findUnknownWords(deps, caller, loaded)
-  const decided = evaluator(deps, caller, policies)(question!)
+  const [evaluation] = await findUnknownWords(deps, caller, loaded)
+  const decided = evaluator(deps, caller, policies)(evaluation!)
   const [evaluated] = await answerAll(deps, caller, policies, [decided])
   await deps.decisionLog.record(evaluated!.record)
   return evaluated!.answer

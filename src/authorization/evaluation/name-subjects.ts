@@ -6,7 +6,7 @@ import { findSubjects, type KnownSubject, type NamedSubject, type SubjectName } 
 export type FoundSubject = KnownSubject | 'ambiguous' | null
 
 /**
- * Returns the one function that says whom a question means: by the id, the proven address, or the `external_id`. An unproven
+ * Returns the one function that says whom an evaluation means: by the id, the proven address, or the `external_id`. An unproven
  * address names no one, because anyone can register with it.
  */
 export function subjectsByName(subjects: readonly NamedSubject[]): (name: SubjectName) => FoundSubject {

@@ -6,11 +6,11 @@ import { timestamp } from '../../request/body/schemas.ts'
 import type { Bearer } from '../../request/caller.ts'
 import { publicRoute, type Route, resourceRoute } from '../../request/route.ts'
 import { effectSchema, hintsShape, obligationSchema, reasonSchema } from '../decisions/answer-schemas.ts'
-import { batchSchema, singleOf } from './batch-question.ts'
+import { batchSchema, singleOf } from './batch.ts'
 import { accessResource, evaluate } from './evaluate.ts'
 import { batchResource, evaluateBatch } from './evaluate-batch.ts'
-import { findParts, knownSubject } from './load-questions.ts'
-import { type Question, questionSchema } from './question.ts'
+import { type Evaluation, evaluationSchema } from './evaluation.ts'
+import { findEntities, knownSubject } from './load-evaluations.ts'
 
 const stepUpSchema = z
   .object({ acr_values: z.enum(['aal1', 'aal2']), max_age: z.int().nullable(), possible: z.boolean() })
@@ -84,8 +84,8 @@ const metadata = z.object({
 const tag = 'Evaluation'
 
 export const evaluationRoutes = (deps: Deps, objects: ObjectFinders): Route[] => {
-  const partsOf = (read: Read, { tenantId, userId }: Bearer, questions: readonly Question[]) =>
-    findParts(read, objects, { tenantId, userId, now: deps.clock() }, questions)
+  const partsOf = (read: Read, { tenantId, userId }: Bearer, evaluations: readonly Evaluation[]) =>
+    findEntities(read, objects, { tenantId, userId, now: deps.clock() }, evaluations)
   return [
     resourceRoute({
       method: 'POST',
@@ -95,13 +95,13 @@ export const evaluationRoutes = (deps: Deps, objects: ObjectFinders): Route[] =>
       summary: 'Ask whether a subject is permitted to do something',
       description:
         'AuthZEN 1.0, in the tenant of the token. Everyone can ask about themselves; a question about another needs `access:evaluate`, also as a scope of a key. A denial is 200 with `decision: false`. A subject of type `user` is a member, named by id, verified e-mail address or `external_id`; others are denied, and so is a name that fits two members (`ambiguous_subject`). Any other type belongs to your application: it has no roles, and only policies about everyone apply. Objects of this service are looked up in the tenant. An action without `:` is a verb of the type of the resource. What can be no action is denied with the reason `unknown_action`.',
-      body: questionSchema,
+      body: evaluationSchema,
       loadsByKeys: true,
       status: 200,
       answer,
       load: (read, { caller, body }) => partsOf(read, caller, [body]),
-      resource: (parts, { caller, body }) => accessResource(knownSubject(parts, caller, body)),
-      handle: (parts, { caller, body }) => evaluate(deps, caller, parts, body),
+      resource: (entities, { caller, body }) => accessResource(knownSubject(entities, caller, body)),
+      handle: (entities, { caller, body }) => evaluate(deps, caller, entities, body),
     }),
     resourceRoute({
       method: 'POST',
@@ -116,17 +116,17 @@ export const evaluationRoutes = (deps: Deps, objects: ObjectFinders): Route[] =>
       status: 200,
       answer: batchAnswer,
       load: async (read, { caller, body }) => {
-        const question = singleOf(body)
-        return question ? { question, parts: await partsOf(read, caller, [question]) } : 'several'
+        const evaluation = singleOf(body)
+        return evaluation ? { evaluation, entities: await partsOf(read, caller, [evaluation]) } : 'several'
       },
       resource: (loaded, { caller }) =>
         loaded === 'several'
           ? batchResource(caller)
-          : accessResource(knownSubject(loaded.parts, caller, loaded.question)),
+          : accessResource(knownSubject(loaded.entities, caller, loaded.evaluation)),
       handle: (loaded, { caller, body }) =>
         loaded === 'several'
-          ? evaluateBatch(deps, caller, body, (read, questions) => partsOf(read, caller, questions))
-          : evaluate(deps, caller, loaded.parts, loaded.question),
+          ? evaluateBatch(deps, caller, body, (read, evaluations) => partsOf(read, caller, evaluations))
+          : evaluate(deps, caller, loaded.entities, loaded.evaluation),
     }),
     publicRoute({
       method: 'GET',

@@ -54,7 +54,7 @@ const subjectColumns = (tenantId: string) => sql.fragment`
             cross join lateral unnest(y.permissions) p
             where x.tenant_id = ${tenantId} and x.membership_id = m.id), '{}') as permissions`
 
-/** The name of a member in a question: the type, and the id, the address or the `external_id` of a person. */
+/** The name of a member in an evaluation: the type, and the id, the address or the `external_id` of a person. */
 export interface SubjectName {
   type: string
   id: string
@@ -113,7 +113,7 @@ async function listSubjects(
   return rows.map(known)
 }
 
-/** Words that a question or a policy uses: actions, and types of resources. */
+/** Words that an evaluation or a policy uses: actions, and types of resources. */
 export interface Words {
   actions: readonly string[]
   types: readonly string[]

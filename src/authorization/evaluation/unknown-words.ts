@@ -3,22 +3,22 @@ import { isAction, wildcardOf } from '../../policy-engine/catalogue/actions.ts'
 import type { Decision, Reason } from '../../policy-engine/evaluate/decision.ts'
 import type { Caller } from '../../request/caller.ts'
 import type { PoliciesInForce, UnknownWords } from '../../request/policies-in-force.ts'
-import type { LoadedQuestion, LoadedQuestions } from './load-questions.ts'
+import type { LoadedEvaluation, LoadedEvaluations } from './load-evaluations.ts'
 import type { Words } from './store.ts'
 
-/** A question with the words that nothing in the tenant names. */
-export type HintedQuestion = LoadedQuestion & { unknown: UnknownWords }
+/** An evaluation with the words that nothing in the tenant names. */
+export type HintedEvaluation = LoadedEvaluation & { unknown: UnknownWords }
 
 /**
- * Finds the words of questions that no policy in force, no role and no manifest names: often misspellings. Roles and manifests are
+ * Finds the words of evaluations that no policy in force, no role and no manifest names: often misspellings. Roles and manifests are
  * read only for words that no policy names. If they cannot be read, only what can be no action is unknown.
  */
 export async function findUnknownWords(
   deps: Pick<Deps, 'declaredWords' | 'wordsInRoles'>,
   caller: Caller,
-  { policies, questions }: LoadedQuestions,
-): Promise<HintedQuestion[]> {
-  const hinted = questions.map((one) => ({ ...one, unknown: notInPolicies(policies, one) }))
+  { policies, evaluations }: LoadedEvaluations,
+): Promise<HintedEvaluation[]> {
+  const hinted = evaluations.map((one) => ({ ...one, unknown: notInPolicies(policies, one) }))
   if (!areDoubtful(hinted)) return hinted
   try {
     const inRoles = await deps.wordsInRoles(caller, policies.revision, doubtfulWords(hinted))
@@ -46,35 +46,35 @@ export function withUnknownWords(decision: Decision, unknown: UnknownWords): Dec
   return { ...decision, reasons: isUngranted ? [...words, ...others] : [...others, ...words] }
 }
 
-function notInPolicies(policies: PoliciesInForce, { action, question }: LoadedQuestion): UnknownWords {
-  const named = policies.names(action, question.resource.type)
+function notInPolicies(policies: PoliciesInForce, { action, evaluation }: LoadedEvaluation): UnknownWords {
+  const named = policies.names(action, evaluation.resource.type)
   return { action: !isAction(action) || !named.action, resourceType: !named.resourceType }
 }
 
-const isDoubtfulAction = ({ action, unknown }: HintedQuestion) => unknown.action && isAction(action)
+const isDoubtfulAction = ({ action, unknown }: HintedEvaluation) => unknown.action && isAction(action)
 
-const areDoubtful = (all: readonly HintedQuestion[]) =>
+const areDoubtful = (all: readonly HintedEvaluation[]) =>
   all.some((one) => one.unknown.resourceType || isDoubtfulAction(one))
 
-const doubtfulWords = (all: readonly HintedQuestion[]): Words => ({
+const doubtfulWords = (all: readonly HintedEvaluation[]): Words => ({
   actions: all.filter(isDoubtfulAction).map(({ action }) => action),
-  types: all.filter(({ unknown }) => unknown.resourceType).map(({ question }) => question.resource.type),
+  types: all.filter(({ unknown }) => unknown.resourceType).map(({ evaluation }) => evaluation.resource.type),
 })
 
-function without(one: HintedQuestion, words: ReadonlySet<string>): HintedQuestion {
-  const { action, question, unknown } = one
+function without(one: HintedEvaluation, words: ReadonlySet<string>): HintedEvaluation {
+  const { action, evaluation, unknown } = one
   const isNamed = isAction(action) && (words.has(action) || words.has(wildcardOf(action)))
   return {
     ...one,
     unknown: {
       action: unknown.action && !isNamed,
-      resourceType: unknown.resourceType && !words.has(question.resource.type),
+      resourceType: unknown.resourceType && !words.has(evaluation.resource.type),
     },
   }
 }
 
 /** A registered resource is of a type that exists. */
-function withRegisteredType(one: HintedQuestion): HintedQuestion {
+function withRegisteredType(one: HintedEvaluation): HintedEvaluation {
   const isRegistered = typeof one.object === 'object' && 'registered' in one.object
   return isRegistered ? { ...one, unknown: { ...one.unknown, resourceType: false } } : one
 }

@@ -137,7 +137,7 @@ function sideOf({ active }: SlicedPolicies, subject: KnownSubject, isOfApplicati
   }
 }
 
-/** The question about an object that is the subject's own at its best, and of another member at its worst. */
+/** The evaluation about an object that is the subject's own at its best, and of another member at its worst. */
 function extremeQuery(
   { clock }: Pick<Deps, 'clock'>,
   caller: Caller,

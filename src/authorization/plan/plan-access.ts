@@ -7,58 +7,58 @@ import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
 import { maxFilterBytes, type NoPlan, type Plan } from '../../policy-engine/plan/plan.ts'
 import type { Caller } from '../../request/caller.ts'
 import { type Hints, hintsOf } from '../decisions/answer-schemas.ts'
-import { knownSubject, policiesOf, type QuestionParts } from '../evaluation/load-questions.ts'
 import {
   actionEntity,
   actionOf,
   checkBytes,
+  type Evaluation,
   entity,
-  type Question,
+  evaluationContext,
   queryOf,
-  questionContext,
   text,
-} from '../evaluation/question.ts'
+} from '../evaluation/evaluation.ts'
+import { type Entities, knownSubject, policiesOf } from '../evaluation/load-evaluations.ts'
 import { findUnknownWords } from '../evaluation/unknown-words.ts'
 import { moduleLate } from '../policies/modules/module-late.ts'
 
-/** A question about all resources of a type. Without a subject it is about the caller. */
+/** An evaluation about all resources of a type. Without a subject it is about the caller. */
 export const planSchema = z
   .object({
     subject: entity('subject').optional(),
     action: actionEntity,
     resource: z.object({ type: text('resource.type', 128) }, 'Give resource as an object.'),
-    context: questionContext,
+    context: evaluationContext,
   })
   .superRefine((body, context) => checkBytes(body, context))
   .meta({ id: 'PlanRequest' })
 
 type Body = z.output<typeof planSchema>
 
-/** The question of a plan, while none of its resources is examined. */
-export const questionOf = (
+/** The evaluation of a plan, while none of its resources is examined. */
+export const evaluationOf = (
   { subject, resource, ...body }: Body,
   caller: Pick<Caller, 'userId' | 'subjectType'>,
-): Question => ({
+): Evaluation => ({
   ...body,
   subject: subject ?? { type: caller.subjectType, id: caller.userId },
   resource: { type: resource.type, id: 'any' },
 })
 
 /**
- * Says for which resources of a type of an application a question is permitted, without looking at any. Approvals are ignored.
+ * Says for which resources of a type of an application an evaluation is permitted, without looking at any. Approvals are ignored.
  * Throws 422 `not_plannable` for what no filter can say, and `too_large` for a filter above 64 KiB; 503 `policy_timeout`.
  */
 export async function planAccess(
   deps: Deps,
   caller: Caller,
-  parts: Pick<QuestionParts, 'subjects'>,
-  question: Question,
+  entities: Pick<Entities, 'subjects'>,
+  evaluation: Evaluation,
 ) {
-  const { type } = question.resource
+  const { type } = evaluation.resource
   if (serviceResources.has(type)) throw notPlannable(type, ofTheService(type))
   const policies = await policiesOf(deps, caller)
   const { revision, callerKeys } = policies
-  const action = actionOf(question)
+  const action = actionOf(evaluation)
   // An action of the service is about objects of the service only, and any other name is no action.
   if (!isApplicationAction(action))
     return answerOf(
@@ -67,11 +67,11 @@ export async function planAccess(
       hintsOf(true, {}, { action: true, resourceType: false }),
     )
   const now = deps.clock()
-  const known = knownSubject(parts, caller, question)
-  const asked = { question, action, known, isAmbiguous: false, object: 'of the application' as const }
-  const [hinted] = await findUnknownWords(deps, caller, { policies, questions: [asked] })
+  const known = knownSubject(entities, caller, evaluation)
+  const asked = { evaluation, action, known, isAmbiguous: false, object: 'of the application' as const }
+  const [hinted] = await findUnknownWords(deps, caller, { policies, evaluations: [asked] })
   const slice = policies.slice(type, action, now)
-  const query = queryOf(question, { caller, action, known, slice, callerKeys, now })
+  const query = queryOf(evaluation, { caller, action, known, slice, callerKeys, now })
   const plan = 'application' in query && deps.access.plan(query)
   if (!plan) throw new Error('An action of an application has a question of an application')
   if ('unplanned' in plan) throw refusalOf(plan)

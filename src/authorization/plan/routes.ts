@@ -4,8 +4,8 @@ import { type Condition, dataTypes, operatorsByType } from '../../policy-engine/
 import { type Route, resourceRoute } from '../../request/route.ts'
 import { hintsShape, obligationSchema } from '../decisions/answer-schemas.ts'
 import { accessResource } from '../evaluation/evaluate.ts'
-import { findMembersAskedAbout } from '../evaluation/load-questions.ts'
-import { planAccess, planSchema, questionOf } from './plan-access.ts'
+import { findMembersAskedAbout } from '../evaluation/load-evaluations.ts'
+import { evaluationOf, planAccess, planSchema } from './plan-access.ts'
 
 const scalar = z.union([z.string(), z.number(), z.boolean()])
 
@@ -65,9 +65,9 @@ export const planRoutes = (deps: Deps): Route[] => [
     refusals: [422],
     loadsByKeys: true,
     load: async (read, { caller, body }) => ({
-      subjects: await findMembersAskedAbout(read, caller, [questionOf(body, caller)]),
+      subjects: await findMembersAskedAbout(read, caller, [evaluationOf(body, caller)]),
     }),
     resource: () => accessResource(null),
-    handle: (parts, { caller, body }) => planAccess(deps, caller, parts, questionOf(body, caller)),
+    handle: (parts, { caller, body }) => planAccess(deps, caller, parts, evaluationOf(body, caller)),
   }),
 ]

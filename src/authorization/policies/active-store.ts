@@ -46,7 +46,7 @@ export interface ActivePolicies<Policy = PolicyInStore> {
 export interface TenantPolicies<Policy = PolicyInStore> extends ActivePolicies<Policy> {
   /** the parent of each department */
   departments: Departments
-  /** the keys of resource attributes that a question can give beside those of a registered resource */
+  /** the keys of resource attributes that an evaluation can give beside those of a registered resource */
   callerKeys: ReadonlySet<string>
 }
 

@@ -6,15 +6,15 @@ import { findAccount } from '../../tenancy/members/account-store.ts'
 import { memberResource } from '../../tenancy/members/member-schemas.ts'
 import { findMember } from '../../tenancy/members/store.ts'
 import { accountResource } from '../../tenancy/service-accounts/account-schemas.ts'
-import type { RegisteredObject } from '../evaluation/find-question-object.ts'
+import type { RegisteredObject } from '../evaluation/find-objects.ts'
 import type { KnownSubject } from '../evaluation/store.ts'
 import { findRegistered, registeredKey } from '../resources/find-registered.ts'
 import { registrationResource } from '../resources/resource-schemas.ts'
 import { findResource } from '../resources/store.ts'
 
 /**
- * A stored part of a question, or null if its asker could not read it by the route of its detail. Then it is left out of the
- * question: the outcome for it would reveal it, too. One that does not exist is answered like one that the asker could not
+ * A stored part of an evaluation, or null if its asker could not read it by the route of its detail. Then it is left out of the
+ * evaluation: the outcome for it would reveal it, too. One that does not exist is answered like one that the asker could not
  * read.
  */
 export interface Readable<Part> {
@@ -74,7 +74,7 @@ export function policyReader(caller: Caller) {
     isWhole(reads({ type: 'policy', id, ownerId: null, fields: { name, effect } }))
 }
 
-/** What every question says itself. */
+/** What every evaluation says itself. */
 const given: ReadonlySet<string> = new Set(['resource.type', 'resource.id'])
 
 /** No policy can mask a field of these details yet. One that is masked would be withheld as a whole. */

@@ -20,9 +20,9 @@ interface Sized {
 
 // Every process reads all active policies again after each change.
 const maxTenantBytes = 2 * 1024 * 1024
-// Limits for the work of measuring: comparisons (each question counts as eight), and slices built.
+// Limits for the work of measuring: comparisons (each query counts as eight), and slices built.
 const maxComparisons = 1_000_000
-const perQuestion = 8
+const perQuery = 8
 const maxBuilt = 32
 
 /**
@@ -42,8 +42,8 @@ export function sizeFault(
   if (total > maxBytes) return tooLarge(`would take ${total} bytes; the limit is ${maxBytes}`)
   const built = new Set<string>()
   let comparisons = 0
-  for (const { about, candidates, type } of questionsOf(policy, others)) {
-    comparisons += perQuestion + candidates.length
+  for (const { about, candidates, type } of queriesOf(policy, others)) {
+    comparisons += perQuery + candidates.length
     if (comparisons > maxComparisons) return tooLarge('name too many actions and resource types')
     const matching = candidates.filter(({ types }) => types.size === 0 || types.has(type))
     const atMost = sliceFault(sumOfSizes(matching.map(({ size }) => size)), about, scale)
@@ -62,8 +62,8 @@ export function sizeFault(
   return undefined
 }
 
-/** The kinds of question to which `policy` can apply: an action, the policies about it, and a resource type. */
-function* questionsOf(policy: SlicePolicy, others: readonly SlicePolicy[]) {
+/** The kinds of query to which `policy` can apply: an action, the policies about it, and a resource type. */
+function* queriesOf(policy: SlicePolicy, others: readonly SlicePolicy[]) {
   const byAction = new Map<string, Sized[]>()
   for (const one of [...others, policy]) {
     const sized = sizedOf(one)
@@ -85,7 +85,7 @@ function* questionsOf(policy: SlicePolicy, others: readonly SlicePolicy[]) {
   }
 }
 
-/** The thread that measures keeps the policies of a tenant between questions. */
+/** The thread that measures keeps the policies of a tenant between queries. */
 const known = new WeakMap<SlicePolicy, Sized>()
 
 function sizedOf(policy: SlicePolicy): Sized {

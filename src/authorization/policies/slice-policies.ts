@@ -9,7 +9,7 @@ import type { PolicyInStore, TenantPolicies } from './active-store.ts'
 /** The limit for the cached slices of one tenant, in bytes. */
 const maxBytes = 8 * 1024 * 1024
 
-/** The policies for a kind of question, valid from `since` until one of them comes into force or ends. */
+/** The policies for a kind of query, valid from `since` until one of them comes into force or ends. */
 interface Selection {
   policies: readonly PolicyInStore[]
   /** policies in shadow mode */
@@ -29,7 +29,7 @@ export interface SlicedPolicies extends PoliciesInForce {
 }
 
 /**
- * Builds slices of a tenant's active policies. Questions with the same policies share one slice, also across actions and
+ * Builds slices of a tenant's active policies. Queries with the same policies share one slice, also across actions and
  * types. The least recently used slices are evicted. `onGrowth` is called when `bytes` has changed.
  */
 export function slicePolicies(
@@ -37,7 +37,7 @@ export function slicePolicies(
   onGrowth: () => void = () => undefined,
 ): SlicedPolicies {
   const { tenantId, revision, policies: stored, departments, callerKeys } = active
-  const kindOf = questionKinds(stored)
+  const kindOf = queryKinds(stored)
   const selections = createLruCache<Selection>(maxBytes / 8)
   const slices = createLruCache<Slice>(maxBytes)
   let names: SlicedPolicies['names'] | undefined
@@ -97,18 +97,18 @@ export const modulesOf = (policies: readonly Pick<PolicyInStore, 'wasm'>[]) =>
 
 const bytesOf = (departments: Departments) => 200 * departments.size
 
-/** Questions to which the same policies can apply. */
-interface QuestionKind {
+/** Queries to which the same policies can apply. */
+interface QueryKind {
   action: string
   resourceType: string
   key: string
 }
 
-/** Returns the kind of a question. All actions, and all types, that no policy names are one kind, so the cache stays small. */
-function questionKinds(policies: readonly PolicyInStore[]) {
+/** Returns the kind of a query. All actions, and all types, that no policy names are one kind, so the cache stays small. */
+function queryKinds(policies: readonly PolicyInStore[]) {
   const actions = new Set(policies.flatMap(({ compiled }) => compiled.actions))
   const types = new Set(policies.flatMap(({ compiled }) => compiled.resourceTypes))
-  return (resourceType: string, name: string): QuestionKind => {
+  return (resourceType: string, name: string): QueryKind => {
     const action = [name, wildcardOf(name)].find((each) => actions.has(each)) ?? '*'
     const type = types.has(resourceType) ? resourceType : ''
     return { action, resourceType: type, key: `${action} ${type}` }
@@ -117,7 +117,7 @@ function questionKinds(policies: readonly PolicyInStore[]) {
 
 function selectAt(
   stored: readonly PolicyInStore[],
-  { action, resourceType }: QuestionKind,
+  { action, resourceType }: QueryKind,
   now: number,
 ): Selection {
   const concerned = stored.filter(({ compiled }) => concerns(compiled, action, resourceType))

@@ -1,5 +1,5 @@
 import type { Read } from '../../database/executor/read.ts'
-import type { RegisteredObject } from '../evaluation/find-question-object.ts'
+import type { RegisteredObject } from '../evaluation/find-objects.ts'
 import { findKnownResources, type KnownResource } from './store.ts'
 
 interface Named {

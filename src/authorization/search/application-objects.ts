@@ -1,13 +1,13 @@
 import { readInTenant } from '../../database/executor/read.ts'
 import type { Deps } from '../../deps.ts'
 import type { Caller } from '../../request/caller.ts'
-import type { RegisteredObject } from '../evaluation/find-question-object.ts'
+import type { RegisteredObject } from '../evaluation/find-objects.ts'
 import { findRegistered, registered, registeredKey } from '../resources/find-registered.ts'
 import { listKnownResources } from '../resources/store.ts'
 import { candidatesAfter } from './named-candidates.ts'
-import type { Candidate } from './search-question.ts'
+import type { Candidate } from './search-schemas.ts'
 
-/** A place in a search: first among the ids that the question or policies name, then among the registered resources. */
+/** A place in a search: first among the ids that the evaluation or policies name, then among the registered resources. */
 export interface PlaceInSearch {
   among: 'named' | 'registered'
   id: string
@@ -16,7 +16,7 @@ export interface PlaceInSearch {
 interface Found {
   id: string
   place: PlaceInSearch
-  /** what the question says of a candidate */
+  /** what the evaluation says of a candidate */
   properties?: Candidate['properties']
   object?: RegisteredObject
 }

@@ -1,9 +1,9 @@
-import type { Candidate } from './search-question.ts'
+import type { Candidate } from './search-schemas.ts'
 
 /** A subject or resource of an application, by its id. */
 export type NamedCandidate = Pick<Candidate, 'id'> & Partial<Candidate>
 
-/** The candidates of a question and the ids that policies name, each once, by id, after a position. */
+/** The candidates of an evaluation and the ids that policies name, each once, by id, after a position. */
 export function candidatesAfter(
   asked: readonly Candidate[],
   named: readonly string[],

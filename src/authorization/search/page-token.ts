@@ -9,7 +9,7 @@ export interface TokenScope {
   path: string
   tenantId: string
   userId: string
-  question: object
+  evaluation: object
   revision: number
 }
 
@@ -20,7 +20,7 @@ export function sealPosition(sealer: Sealer, scope: TokenScope, position: unknow
 }
 
 /**
- * Decrypts the position of a page token. Throws 400 for a token of another tenant, caller or question, and for one of an
+ * Decrypts the position of a page token. Throws 400 for a token of another tenant, caller or evaluation, and for one of an
  * earlier revision of the policies: a search that went on would have left out what they permit now.
  */
 export function openPosition<Position>(sealer: Sealer, scope: TokenScope, token: string): Position {
@@ -44,8 +44,8 @@ function opened(sealer: Sealer, scope: TokenScope, token: string) {
   }
 }
 
-const contextOf = ({ path, tenantId, userId, question }: TokenScope): string =>
-  JSON.stringify([path, tenantId, userId, digestOf(question)])
+const contextOf = ({ path, tenantId, userId, evaluation }: TokenScope): string =>
+  JSON.stringify([path, tenantId, userId, digestOf(evaluation)])
 
-const digestOf = (question: object) =>
-  createHash('sha256').update(canonicalJson(question)).digest('base64url')
+const digestOf = (evaluation: object) =>
+  createHash('sha256').update(canonicalJson(evaluation)).digest('base64url')

@@ -5,10 +5,10 @@ import type { ObjectListers } from '../../lists/list-objects.ts'
 import type { Bearer } from '../../request/caller.ts'
 import { type Route, resourceRoute } from '../../request/route.ts'
 import { accessResource } from '../evaluation/evaluate.ts'
-import { findParts, knownSubject } from '../evaluation/load-questions.ts'
+import { findEntities, knownSubject } from '../evaluation/load-evaluations.ts'
 import { findActionSearch, searchActions } from './search-actions.ts'
-import { actionSearch, resourceSearch, subjectSearch } from './search-question.ts'
 import { searchResources, withoutResource } from './search-resources.ts'
+import { actionSearch, resourceSearch, subjectSearch } from './search-schemas.ts'
 import { findSearchedObject, searchSubjects } from './search-subjects.ts'
 import { subjectIdFor, withShownNames } from './shown-names.ts'
 
@@ -63,15 +63,15 @@ export const searchRoutes = (deps: Deps, objects: ObjectFinders, lists: ObjectLi
       status: 200,
       answer: pageOfResults(entity),
       load: async (read, { caller, body }) => {
-        const [parts, subjectId] = await Promise.all([
-          findParts(read, {}, scopeOf(caller), [withoutResource(body)]),
+        const [entities, subjectId] = await Promise.all([
+          findEntities(read, {}, scopeOf(caller), [withoutResource(body)]),
           subjectIdFor(read, caller.tenantId, body.resource.type),
         ])
-        return { parts, subjectId }
+        return { entities, subjectId }
       },
-      resource: ({ parts }, { caller, body }) => accessResource(knownSubject(parts, caller, body)),
-      handle: async ({ parts, subjectId }, { caller, body }) =>
-        withShownNames(deps, caller, subjectId, await searchResources(deps, lists, caller, parts, body)),
+      resource: ({ entities }, { caller, body }) => accessResource(knownSubject(entities, caller, body)),
+      handle: async ({ entities, subjectId }, { caller, body }) =>
+        withShownNames(deps, caller, subjectId, await searchResources(deps, lists, caller, entities, body)),
     }),
     resourceRoute({
       method: 'POST',
@@ -91,7 +91,7 @@ export const searchRoutes = (deps: Deps, objects: ObjectFinders, lists: ObjectLi
         }),
       ),
       load: (read, { caller, body }) => findActionSearch(read, objects, scopeOf(caller), body),
-      resource: ({ parts }, { caller, body }) => accessResource(knownSubject(parts, caller, body)),
+      resource: ({ entities }, { caller, body }) => accessResource(knownSubject(entities, caller, body)),
       handle: (found, { caller, body }) => searchActions(deps, caller, found, body),
     }),
   ]

@@ -9,16 +9,16 @@ import {
 } from '../../policy-engine/catalogue/actions.ts'
 import type { Caller } from '../../request/caller.ts'
 import type { PoliciesInForce } from '../../request/policies-in-force.ts'
-import { isAbout } from '../evaluation/find-question-object.ts'
-import { findParts, policiesOf, type QuestionParts, questionLoader } from '../evaluation/load-questions.ts'
-import { queryOf } from '../evaluation/question.ts'
+import { queryOf } from '../evaluation/evaluation.ts'
+import { isAbout } from '../evaluation/find-objects.ts'
+import { type Entities, evaluationLoader, findEntities, policiesOf } from '../evaluation/load-evaluations.ts'
 import { listPermissionsOn } from '../evaluation/store.ts'
 import { answerSearch, eachInTurn } from './search.ts'
-import type { ActionSearch } from './search-question.ts'
+import type { ActionSearch } from './search-schemas.ts'
 
 /** What a search for actions is about, and the permissions of roles on its type. */
 interface FoundActionSearch {
-  parts: QuestionParts
+  entities: Entities
   permissions: readonly string[]
 }
 
@@ -35,11 +35,11 @@ export async function findActionSearch(
   scope: ObjectScope,
   body: ActionSearch,
 ): Promise<FoundActionSearch> {
-  const [parts, permissions] = await Promise.all([
-    findParts(read, objects, scope, [{ ...body, action: anyAction }]),
+  const [entities, permissions] = await Promise.all([
+    findEntities(read, objects, scope, [{ ...body, action: anyAction }]),
     listPermissionsOn(read, scope.tenantId, body.resource.type, maxNamed),
   ])
-  return { parts, permissions }
+  return { entities, permissions }
 }
 
 /** The service's actions on the type, and those of the application that policies or roles name. */
@@ -58,18 +58,18 @@ function actionsOn(
 export async function searchActions(
   deps: Deps,
   caller: Caller,
-  { parts, permissions }: FoundActionSearch,
+  { entities, permissions }: FoundActionSearch,
   body: ActionSearch,
 ) {
   const now = deps.clock()
   const { type } = body.resource
   const policies = await policiesOf(deps, caller)
   const { callerKeys } = policies
-  const load = questionLoader(parts, caller)
+  const load = evaluationLoader(entities, caller)
   const examine = (name: ActionName | ApplicationAction) => {
-    const { question, ...loaded } = load({ ...body, action: { name } })
+    const { evaluation, ...loaded } = load({ ...body, action: { name } })
     const slice = policies.slice(type, name, now)
-    const query = queryOf(question, { caller, ...loaded, slice, callerKeys, now })
+    const query = queryOf(evaluation, { caller, ...loaded, slice, callerKeys, now })
     const result = { name: nameOn(type, name), properties: { permission: name as string } }
     return { result, position: name as string, query }
   }
@@ -81,7 +81,7 @@ export async function searchActions(
     )
   }
   const path = '/access/v1/search/action'
-  return answerSearch(deps, caller, { path, question: body, revision: policies.revision }, actions)
+  return answerSearch(deps, caller, { path, evaluation: body, revision: policies.revision }, actions)
 }
 
 const nameOn = (type: string, action: string) =>

@@ -2,20 +2,20 @@ import { inTenant } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import type { ListedObject, ObjectListers, ObjectPosition } from '../../lists/list-objects.ts'
 import { isAction, isServiceAction, serviceResources } from '../../policy-engine/catalogue/actions.ts'
-import { valuesNamed } from '../../policy-engine/evaluate/question-class.ts'
+import { valuesNamed } from '../../policy-engine/evaluate/query-class.ts'
 import type { Caller } from '../../request/caller.ts'
-import { isAbout, type QuestionObject } from '../evaluation/find-question-object.ts'
-import { knownSubject, policiesOf, type QuestionParts } from '../evaluation/load-questions.ts'
-import { actionOf, type Question, queryOf } from '../evaluation/question.ts'
+import { actionOf, type Evaluation, queryOf } from '../evaluation/evaluation.ts'
+import { type EvaluationObject, isAbout } from '../evaluation/find-objects.ts'
+import { type Entities, knownSubject, policiesOf } from '../evaluation/load-evaluations.ts'
 import { applicationObjectsAfter, type PlaceInSearch } from './application-objects.ts'
 import { answerSearch, eachInTurn, noCandidates } from './search.ts'
-import type { ResourceSearch } from './search-question.ts'
+import type { ResourceSearch } from './search-schemas.ts'
 
 /**
- * The question of a search for resources, while none is examined. Its resource is not looked up, because its id is not a
+ * The evaluation of a search for resources, while none is examined. Its resource is not looked up, because its id is not a
  * UUID.
  */
-export const withoutResource = (body: ResourceSearch): Question => ({
+export const withoutResource = (body: ResourceSearch): Evaluation => ({
   ...body,
   resource: { type: body.resource.type, id: 'any' },
 })
@@ -24,25 +24,25 @@ type Result = { type: string; id: string }
 
 /**
  * The resources of a type on which the subject may do the action: of a type of the service, the tenant's own objects; of
- * a type of the application, the candidates that the question names, the ids that policies name, and the registered ones.
+ * a type of the application, the candidates that the evaluation names, the ids that policies name, and the registered ones.
  */
 export async function searchResources(
   deps: Deps,
   lists: ObjectListers,
   caller: Caller,
-  parts: QuestionParts,
+  entities: Entities,
   body: ResourceSearch,
 ) {
   const now = deps.clock()
   const { type, properties, candidates = [] } = body.resource
   const action = actionOf(body)
-  const known = knownSubject(parts, caller, body)
+  const known = knownSubject(entities, caller, body)
   const policies = await policiesOf(deps, caller)
   const slice = policies.slice(type, action, now)
   const { callerKeys } = policies
-  const ask = (id: string, own: Question['context'], object?: QuestionObject) => {
-    const question: Question = { ...body, resource: { type, id, properties: own ?? properties } }
-    return queryOf(question, { caller, action, known, slice, callerKeys, now, ...(object && { object }) })
+  const ask = (id: string, own: Evaluation['context'], object?: EvaluationObject) => {
+    const evaluation: Evaluation = { ...body, resource: { type, id, properties: own ?? properties } }
+    return queryOf(evaluation, { caller, action, known, slice, callerKeys, now, ...(object && { object }) })
   }
   async function* stored(after: ObjectPosition | null) {
     if (isServiceAction(action) && !isAbout(action, type)) return
@@ -63,7 +63,7 @@ export async function searchResources(
         query: ask(id, own, object),
       }))
   }
-  const asked = { path: '/access/v1/search/resource', question: body, revision: policies.revision }
+  const asked = { path: '/access/v1/search/resource', evaluation: body, revision: policies.revision }
   if (!isAction(action)) return answerSearch<Result, never>(deps, caller, asked, noCandidates)
   return serviceResources.has(type)
     ? answerSearch<Result, ObjectPosition>(deps, caller, asked, stored)

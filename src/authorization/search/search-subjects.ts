@@ -3,21 +3,21 @@ import type { Deps } from '../../deps.ts'
 import type { ObjectFinders, ObjectScope } from '../../lists/find-object.ts'
 import { isAction } from '../../policy-engine/catalogue/actions.ts'
 import type { SubjectType } from '../../policy-engine/evaluate/query.ts'
-import { valuesNamed } from '../../policy-engine/evaluate/question-class.ts'
+import { valuesNamed } from '../../policy-engine/evaluate/query-class.ts'
 import type { Caller } from '../../request/caller.ts'
+import { actionOf, type Evaluation, queryOf } from '../evaluation/evaluation.ts'
 import {
+  type EvaluationObject,
   findObjects,
   objectKey,
   objectWithoutLookup,
-  type QuestionObject,
-} from '../evaluation/find-question-object.ts'
-import { policiesOf } from '../evaluation/load-questions.ts'
-import { actionOf, type Question, queryOf } from '../evaluation/question.ts'
+} from '../evaluation/find-objects.ts'
+import { policiesOf } from '../evaluation/load-evaluations.ts'
 import { type KnownSubject, listMembersAsSubjects, listRolesOfSubjects } from '../evaluation/store.ts'
 import { findRegistered, registeredKey } from '../resources/find-registered.ts'
 import { candidatesAfter, type NamedCandidate } from './named-candidates.ts'
 import { answerSearch, type Candidates, eachInTurn, noCandidates } from './search.ts'
-import type { SubjectSearch } from './search-question.ts'
+import type { SubjectSearch } from './search-schemas.ts'
 
 /** The object of a search for subjects; undefined without a lookup, so it depends on the subject. */
 export async function findSearchedObject(
@@ -25,7 +25,7 @@ export async function findSearchedObject(
   finders: ObjectFinders,
   scope: ObjectScope,
   { action, resource }: SubjectSearch,
-): Promise<{ object: QuestionObject | undefined }> {
+): Promise<{ object: EvaluationObject | undefined }> {
   const asked = { ...resource, action: actionOf({ action, resource }) }
   const known = objectWithoutLookup(asked, '')
   if (known === 'of the application') {
@@ -39,12 +39,12 @@ export async function findSearchedObject(
 
 /**
  * The subjects of a type who may do the action: of type `user` or `service_account`, the members; of a type of the
- * application, the candidates that the question names, and the ids that policies name.
+ * application, the candidates that the evaluation names, and the ids that policies name.
  */
 export async function searchSubjects(
   deps: Deps,
   caller: Caller,
-  object: QuestionObject | undefined,
+  object: EvaluationObject | undefined,
   body: SubjectSearch,
 ) {
   const now = deps.clock()
@@ -53,11 +53,11 @@ export async function searchSubjects(
   const policies = await policiesOf(deps, caller)
   const slice = policies.slice(body.resource.type, action, now)
   const examine = (known: KnownSubject | null, { id, properties: own }: NamedCandidate) => {
-    const question: Question = { ...body, subject: { type, id, properties: own ?? properties } }
+    const evaluation: Evaluation = { ...body, subject: { type, id, properties: own ?? properties } }
     const about = object ?? objectWithoutLookup({ ...body.resource, action }, known?.id ?? '')
     const { callerKeys } = policies
     const parts = { caller, action, known, slice, callerKeys, now, ...(about && { object: about }) }
-    const query = queryOf(question, parts)
+    const query = queryOf(evaluation, parts)
     return { result: { type, id }, position: id, query }
   }
   async function* members(kind: SubjectType, after: string | null) {
@@ -70,7 +70,7 @@ export async function searchSubjects(
   }
   const from = (after: string | null): Candidates<{ type: string; id: string }, string> =>
     type === 'user' || type === 'service_account' ? members(type, after) : named(after)
-  const asked = { path: '/access/v1/search/subject', question: body, revision: policies.revision }
+  const asked = { path: '/access/v1/search/subject', evaluation: body, revision: policies.revision }
   return answerSearch(deps, caller, asked, isAction(action) ? from : noCandidates)
 }
 

@@ -1,11 +1,11 @@
 import type { Deps } from '../../deps.ts'
 import type { Slice } from '../../policy-engine/compile/compiled-policy.ts'
 import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
-import { questionClassifier } from '../../policy-engine/evaluate/question-class.ts'
+import { queryClassifier } from '../../policy-engine/evaluate/query-class.ts'
 import type { Caller } from '../../request/caller.ts'
 import { openPosition, sealPosition } from './page-token.ts'
 
-/** An entity that can be a result: what the answer says of it, where the search continues after it, and its question. */
+/** An entity that can be a result: what the answer says of it, where the search continues after it, and its evaluation. */
 export interface Examined<Result, Position> {
   result: Result
   position: Position
@@ -29,23 +29,23 @@ const maxDecisions = 1_000
 
 interface SearchRequest {
   path: string
-  question: { page: { token?: string | undefined; limit: number } }
+  evaluation: { page: { token?: string | undefined; limit: number } }
   /** of the policies that decide */
   revision: number
 }
 
 /**
- * Answers a page of a search (AuthZEN 1.0 §8): the candidates whose question is permitted. Questions that the policies
+ * Answers a page of a search (AuthZEN 1.0 §8): the candidates whose evaluation is permitted. Evaluations that the policies
  * cannot tell apart are decided once. `from` gives the candidates after a position.
  */
 export async function answerSearch<Result, Position>(
   deps: Deps,
   caller: Caller,
-  { path, question, revision }: SearchRequest,
+  { path, evaluation, revision }: SearchRequest,
   from: (after: Position | null) => Candidates<Result, Position>,
 ) {
-  const { page, ...asked } = question
-  const scope = { path, tenantId: caller.tenantId, userId: caller.userId, question: asked, revision }
+  const { page, ...asked } = evaluation
+  const scope = { path, tenantId: caller.tenantId, userId: caller.userId, evaluation: asked, revision }
   const after = page.token ? openPosition<Position>(deps.sealer, scope, page.token) : null
   const { results, next } = await collect(from(after), page.limit, effectsOf(deps))
   return {
@@ -87,18 +87,18 @@ async function collect<Result, Position>(
 
 function effectsOf({ access, newPace }: Deps): Effects {
   const known = new Map<string, boolean>()
-  const classifiers = new Map<Slice, ReturnType<typeof questionClassifier>>()
+  const classifiers = new Map<Slice, ReturnType<typeof queryClassifier>>()
   const pace = newPace()
   let decided = 0
   const classOf = (query: AnyQuery) => {
-    const classify = classifiers.get(query.slice) ?? questionClassifier(query.slice, access.bundle)
+    const classify = classifiers.get(query.slice) ?? queryClassifier(query.slice, access.bundle)
     classifiers.set(query.slice, classify)
     return classify(query)
   }
   return {
     decided: () => decided,
     async isAllowed(query) {
-      // To find the class of a question takes time, too.
+      // To find the class of an evaluation takes time, too.
       await pace.next()
       const key = classOf(query)
       const found = known.get(key)

@@ -90,7 +90,7 @@ export interface SlicePolicy {
 }
 
 /**
- * The policies of a tenant that can apply to one kind of question, in the order of the reasons. Made by `buildSlice`
+ * The policies of a tenant that can apply to one kind of query, in the order of the reasons. Made by `buildSlice`
  * or `emptySlice`. Callers keep the object, because the engine parses each object once.
  */
 export interface Slice {
@@ -119,7 +119,7 @@ export interface Slice {
   readonly shadows: readonly Shadow[]
 }
 
-/** A policy in shadow mode that concerns the questions of a slice. */
+/** A policy in shadow mode that concerns the queries of a slice. */
 export interface Shadow {
   readonly policy: SlicePolicy
   /** the policies of the slice, and this one */

@@ -10,7 +10,7 @@ export interface ModuleReads {
   attributes: Readonly<Record<string, 'needed' | 'optional'>>
 }
 
-// Of the 2 ms that the policies of one question can take: at most eight modules.
+// Of the 2 ms that the policies of one query can take: at most eight modules.
 const moduleCostUs = 250
 
 // A refusal names as many faults.

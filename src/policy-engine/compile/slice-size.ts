@@ -14,7 +14,7 @@ export const maxSliceMemory = 8 * 1024 * 1024
 /** The limited sizes of a slice. */
 export type SliceSize = Pick<Slice, 'costUs' | 'bytes' | 'memory'>
 
-/** The fault if a slice with the policy to be written exceeds a limit times `scale`; `about` names its questions. */
+/** The fault if a slice with the policy to be written exceeds a limit times `scale`; `about` names its queries. */
 export function sliceFault(
   { costUs, bytes, memory }: SliceSize,
   about: string,

@@ -11,11 +11,11 @@ export interface IllTyped {
   got: string
 }
 
-/** What is wrong with the attributes that the policies of a question read; 64 of each at most. */
+/** What is wrong with the attributes that the policies of a query read; 64 of each at most. */
 export interface AttributeFaults {
   missing: string[]
   illTyped: IllTyped[]
-  /** sent with the question, but another value counts, or none */
+  /** sent with the query, but another value counts, or none */
   ignored: string[]
 }
 
@@ -38,14 +38,14 @@ export function valueFaults(
   return { missing: missing.slice(0, max), illTyped: illTyped.slice(0, max) }
 }
 
-/** The faults of a question to the policies of its slice. */
+/** The faults of a query to the policies of its slice. */
 export const attributeFaults = (query: AnyQuery): AttributeFaults => ({
   ...valueFaults(query, query.slice.attributes),
   ignored: ignoredAmong(query, Object.keys(query.slice.attributes)),
 })
 
 /**
- * Those of the attributes that a question sent and that do not count, because the service or the tenant has the value. Values are not
+ * Those of the attributes that a query sent and that do not count, because the service or the tenant has the value. Values are not
  * compared: equal ones are named too, so that the list tells no value.
  */
 export function ignoredAmong(query: AnyQuery, read: readonly string[]): string[] {

@@ -40,7 +40,7 @@ export interface DecisionPoint {
    * condition. Throws as `decide` does.
    */
   explain(query: AnyQuery, policies: readonly ExplainedPolicy[]): Explanation
-  /** For which resources of a type a question is permitted. The query has no id of a resource. Throws as `decide` does. */
+  /** For which resources of a type a query is permitted. The query has no id of a resource. Throws as `decide` does. */
   plan(query: ApplicationQuery): Plan | NoPlan
   /**
    * Prepares these modules of policies and what they run in, so that the next decision finds them ready: a decision does

@@ -160,7 +160,7 @@ function traced(
   return { path, outcome, group: kind, of }
 }
 
-/** Marks the comparisons with attributes that were left out of the question. */
+/** Marks the comparisons with attributes that were left out of the query. */
 export function withoutWithheld(node: TraceNode, isWithheld: (attribute: string) => boolean): TraceNode {
   if ('group' in node) return { ...node, of: node.of.map((one) => withoutWithheld(one, isWithheld)) }
   if (![node.attribute, node.value_from ?? ''].some(isWithheld)) return node

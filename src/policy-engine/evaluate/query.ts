@@ -109,7 +109,7 @@ export interface Asker {
   id: string
 }
 
-interface Question {
+interface CommonQuery {
   requestId: string
   now: number
   phase: 'route' | 'resource'
@@ -120,7 +120,7 @@ interface Question {
   approval?: GrantedApproval | null
   /** whether another member could approve now; determined only for owners who change policies; true if absent */
   othersCanApprove?: boolean
-  /** the departments of a recorded question, as they were; others are those of the slice */
+  /** the departments of a recorded query, as they were; others are those of the slice */
   departments?: Departments
   /** what an application sent, also what does not count; no rule reads it, hints do */
   offered?: SentAttributes
@@ -129,10 +129,10 @@ interface Question {
 }
 
 /**
- * One question to the engine. Phase `route` asks whether the action could be permitted at all (a grant on own objects
+ * One query to the engine. Phase `route` asks whether the action could be permitted at all (a grant on own objects
  * counts); phase `resource` asks about this resource. `now` is in ms since the epoch.
  */
-export interface DecisionQuery extends Question {
+export interface DecisionQuery extends CommonQuery {
   subject: Subject
   tenant: TenantFacts | null
   action: ActionName
@@ -153,8 +153,8 @@ export interface SentAttributes {
   environment?: Readonly<Record<string, unknown>>
 }
 
-/** One question about an action of an application (see `isApplicationAction`). */
-export interface ApplicationQuery extends Question {
+/** One query about an action of an application (see `isApplicationAction`). */
+export interface ApplicationQuery extends CommonQuery {
   application: true
   subject: ApplicationSubject
   tenant: TenantFacts

@@ -17,7 +17,7 @@ import { joined, type OpenRest, type Rest, restOf, splitProofs } from './rest.ts
 import { conditionOf, noteAttributes } from './write-filter.ts'
 
 /**
- * For which resources a question is permitted: none, all, or those for which the filter is true. Approvals are ignored: what
+ * For which resources a query is permitted: none, all, or those for which the filter is true. Approvals are ignored: what
  * a gate holds back is not permitted.
  */
 export interface Plan {
@@ -55,7 +55,7 @@ interface Engine {
 }
 
 /**
- * Plans a question about all resources of a type that are not registered; its `resource` has only the type. If another member acts as
+ * Plans a query about all resources of a type that are not registered; its `resource` has only the type. If another member acts as
  * the subject, both must be permitted. Throws if the module gives no valid answer.
  */
 export function planWith(engine: Engine, query: ApplicationQuery): Plan | NoPlan {
@@ -75,7 +75,7 @@ interface Remainder {
 }
 
 /**
- * What is left of a question when all but the resource is known: no deny and no gate applies, and a role or an allow grants
+ * What is left of a query when all but the resource is known: no deny and no gate applies, and a role or an allow grants
  * the action. The module decides what needs no resource, in one evaluation.
  */
 function remainderOf(engine: Engine, query: ApplicationQuery): Remainder {

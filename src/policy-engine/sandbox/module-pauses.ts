@@ -1,15 +1,15 @@
 import { createLruCache } from '../lru-cache.ts'
 
-/** The tenant of a question, and of whom its ends are counted: see `endsOf`. */
+/** The tenant of a query, and of whom its ends are counted: see `endsOf`. */
 export interface EndsOf {
   tenantId: string
   subject: string
 }
 
-/** Whose modules do not run for a while, because their questions ended threads. */
+/** Whose modules do not run for a while, because their queries ended threads. */
 export interface ModulePauses {
   isPaused(of: EndsOf): boolean
-  /** Notes that a question ended a thread. */
+  /** Notes that a query ended a thread. */
   charge(of: EndsOf): void
 }
 
@@ -46,7 +46,7 @@ export const areOfSeveral = (ends: readonly End[]): boolean =>
   new Set(ends.map(({ subject }) => subject)).size >= severalSubjects
 
 /**
- * Makes the pauses of a pool. After five ends in a minute the questions of their subject pause for a minute, in all tenants.
+ * Makes the pauses of a pool. After five ends in a minute the queries of their subject pause for a minute, in all tenants.
  * If three subjects or more caused those of a tenant, all its modules pause: for a minute, then twice as long each time, up
  * to an hour.
  */

@@ -24,7 +24,7 @@ export const endedTasks = channel('bailiwick:module-ended')
 
 /**
  * Why a module gave no answer in time. A fixed list, for metrics. `no_cpu`: the machine ran others; `no_time`: the other
- * modules of the question were late, or used its time.
+ * modules of the query were late, or used its time.
  */
 export type LateReason = 'paused' | 'not_ready' | 'too_long' | 'no_cpu' | 'no_time' | 'memory'
 
@@ -37,7 +37,7 @@ export type ModuleOutcome =
   | { fault: 'late'; why: LateReason }
   | { fault: 'failed'; why: string }
 
-/** The rest of a question's time: CPU time of a thread in ms, and the moment (`performance.now()`) when it ends. */
+/** The rest of a query's time: CPU time of a thread in ms, and the moment (`performance.now()`) when it ends. */
 export interface TimeLeft {
   cpuMs: number
   until: number

@@ -8,13 +8,13 @@ import { type Exchange, openExchange, sharedMemory, state } from './thread-excha
 /** The CPU time of one evaluation, in ms: then its thread has to end. */
 export const maxEvaluationMs = 5
 
-/** A thread of modules. It has one question at a time. */
+/** A thread of modules. It has one query at a time. */
 export interface Thread {
   worker: Worker
   exchange: Exchange
   /** resolves when it is ready, or has failed */
   started: Promise<void>
-  /** The question that was given up while the thread still works on it: what to do if it takes too long. */
+  /** The query that was given up while the thread still works on it: what to do if it takes too long. */
   late?: { since: number; onTooLong: () => void }
   /** it took too long, and ends as soon as the process may end one */
   isEnding?: boolean
@@ -22,10 +22,10 @@ export interface Thread {
 
 /** The threads of a pool. */
 export interface ModuleThreads {
-  /** A thread that waits for a question. Without one it starts another, if there is room, and gives undefined at once. */
+  /** A thread that waits for a query. Without one it starts another, if there is room, and gives undefined at once. */
   ready(): Thread | undefined
   /**
-   * Leaves a thread alone with a question that was given up. It is ready again after the answer, and ends after 5 ms of CPU
+   * Leaves a thread alone with a query that was given up. It is ready again after the answer, and ends after 5 ms of CPU
    * time: `onTooLong` is called once then.
    */
   giveUp(thread: Thread, onTooLong: () => void): void

@@ -11,7 +11,7 @@ export interface LateModule {
   why: LateReason
 }
 
-/** What the modules of a question said. */
+/** What the modules of a query said. */
 export interface ModuleFindings {
   /** for the proofs of the policies: `moduleFinding` and `moduleRan` of each module that ran */
   attrs: Record<string, boolean>
@@ -22,13 +22,13 @@ export interface ModuleFindings {
   messages: ReadonlyMap<string, readonly string[]>
 }
 
-// The modules of one question have this together: CPU time of their thread, and time. A decision is synchronous, so all other
+// The modules of one query have this together: CPU time of their thread, and time. A decision is synchronous, so all other
 // requests wait that long, too.
-const questionCpuMs = 5
-const questionMs = 10
+const queryCpuMs = 5
+const queryMs = 10
 
 /**
- * Runs the modules of policies on a question, one after another. After one that is late no other runs. A module that lacks
+ * Runs the modules of policies on a query, one after another. After one that is late no other runs. A module that lacks
  * an attribute that it needs does not run and finds nothing: then a deny applies, and an allow does not.
  */
 export function runModules(
@@ -40,7 +40,7 @@ export function runModules(
   const faults = new Map<string, 'policy_timeout' | 'policy_failed'>()
   const messages = new Map<string, readonly string[]>()
   const late: LateModule[] = []
-  const left = { cpuMs: questionCpuMs, until: performance.now() + questionMs }
+  const left = { cpuMs: queryCpuMs, until: performance.now() + queryMs }
   // Policies with the same module read the same attributes.
   const outcomes = new Map<string, ModuleOutcome>()
   for (const { id, version, compiled, wasm } of policies) {
@@ -77,7 +77,7 @@ export function runModules(
 }
 
 /**
- * Of whom the ends of a question are counted: of the person who asks, in all tenants. Where a service account asks, of the
+ * Of whom the ends of a query are counted: of the person who asks, in all tenants. Where a service account asks, of the
  * person asked about, and only in its tenant: it must not deny them the others.
  */
 function endsOf(query: AnyQuery): EndsOf {

@@ -17,8 +17,8 @@ export function runThread<T>(module: URL, data: unknown, maxMs: number, late: ()
 export type AskThread = <T>(messages: readonly object[], maxMs: number, late: () => Error) => Promise<T>
 
 /**
- * Runs a module in a thread that answers one question after the other, because starting it costs more than an answer. The
- * thread starts at the first question, and again after an error or a late answer. It ends after `idleMs` without a question.
+ * Runs a module in a thread that answers one query after the other, because starting it costs more than an answer. The
+ * thread starts at the first query, and again after an error or a late answer. It ends after `idleMs` without a query.
  * Ask for one answer at a time.
  */
 export function reusedThread(module: URL, data: unknown, idleMs: number): AskThread {

@@ -40,7 +40,7 @@ export function openExchange(shared: SharedArrayBuffer) {
       move(state.posted)
     },
     input: () => inputs.subarray(0, control[2]),
-    /** The thread has a question, and instantiates the module if it has to. */
+    /** The thread has a query, and instantiates the module if it has to. */
     take() {
       clock[0] = cpuUs()
     },
@@ -52,7 +52,7 @@ export function openExchange(shared: SharedArrayBuffer) {
     /** The CPU time of the thread when it began to evaluate, in ms. */
     cpuAtBegin: () => (clock[1] as number) / 1000,
     threadId: () => control[1] as number,
-    /** The CPU time of the last question, with its instance, in ms. */
+    /** The CPU time of the last query, with its instance, in ms. */
     usedMs: () => Math.max(0, (clock[2] as number) - (clock[0] as number)) / 1000,
     answer(answer: ModuleAnswer) {
       clock[2] = cpuUs()

@@ -159,7 +159,7 @@ export const tenantsMutations: readonly Mutation[] = [
   {
     what: 'an approval of an application is for any value',
     attacks: ['privileges'],
-    file: 'src/authorization/approvals/bind-question.ts',
+    file: 'src/authorization/approvals/bind-evaluation.ts',
     find: '    values,\n  }',
     replace: '  }',
   },

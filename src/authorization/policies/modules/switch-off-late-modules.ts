@@ -10,8 +10,8 @@ import { type EndedTask, endedTasks } from '../../../policy-engine/sandbox/modul
 import { switchOffModule } from '../active-store.ts'
 
 /**
- * Watches the modules in force: one whose questions end five threads of this process in a minute is switched off, with an
- * event and an audit row, if the questions are of three subjects or more: one person must not deny it to the others. It then
+ * Watches the modules in force: one whose evaluations end five threads of this process in a minute is switched off, with an
+ * event and an audit row, if the evaluations are of three subjects or more: one person must not deny it to the others. It then
  * denies without running, until its policy has a new version. Returns a function that ends the watch.
  */
 export function switchOffLateModules(

@@ -21,7 +21,7 @@ export interface PolicyState {
 export type ToTrialThread =
   | { tenantId: string; wanted: readonly PolicyState[] }
   | { tenantId: string; sent: readonly (PolicyState & { policy: PolicyInStore })[] }
-  | (Omit<TenantPolicies, 'policies'> & { ids: readonly string[]; question: Review | ReplayWith })
+  | (Omit<TenantPolicies, 'policies'> & { ids: readonly string[]; task: Review | ReplayWith })
 
 // Starting a thread takes a tenth of a second of CPU, opening its engine three, and a thousand decisions at most two seconds.
 const maxMs = 15_000
@@ -45,10 +45,10 @@ export const askReview = async (
   deps: Access,
   by: WorkFor,
   active: TenantPolicies,
-  question: Omit<Review, 'kind'>,
+  task: Omit<Review, 'kind'>,
 ): Promise<Reviewed> => {
-  const review = { kind: 'review', ...question } as const
-  return isQuick(active, question.policy)
+  const review = { kind: 'review', ...task } as const
+  return isQuick(active, task.policy)
     ? reviewPolicy(active, review)
     : askThread<Reviewed>(deps, by, active, review)
 }
@@ -58,15 +58,15 @@ export const askReplay = (
   deps: Access,
   by: WorkFor,
   active: TenantPolicies,
-  question: Replay,
-): Promise<Replayed[]> => askThread(deps, by, active, { kind: 'replay', ...question })
+  task: Replay,
+): Promise<Replayed[]> => askThread(deps, by, active, { kind: 'replay', ...task })
 
-/** One question at a time, so that the policies which the thread lacks can be sent before it. */
+/** One task at a time, so that the policies which the thread lacks can be sent before it. */
 const askThread = <T>(
   { access }: Access,
   by: WorkFor,
   active: TenantPolicies,
-  question: Review | ReplayWith,
+  task: Review | ReplayWith,
 ): Promise<T> =>
   workBudget.inTurn('trials', by, async () => {
     const ask = threadOf(access.bundle)
@@ -77,7 +77,7 @@ const askThread = <T>(
     const parts = inParts(policies.filter(({ id }) => lacking.has(id)))
     const messages = [
       ...parts.map((part) => ({ tenantId, sent: part.map((policy) => ({ ...stateOf(policy), policy })) })),
-      { ...about, ids: policies.map(({ id }) => id), question },
+      { ...about, ids: policies.map(({ id }) => id), task },
     ] satisfies ToTrialThread[]
     return ask<T>(messages, maxMs, late)
   })

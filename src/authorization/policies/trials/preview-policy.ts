@@ -7,7 +7,7 @@ import { rfc3339 } from '../../../request/body/schemas.ts'
 import type { Caller } from '../../../request/caller.ts'
 import { askerIn } from '../../../request/decide.ts'
 import { effectOf } from '../../decisions/decide-shadows.ts'
-import { type About, listNewest, type RecordedQuestion } from '../../decisions/store.ts'
+import { type About, listNewest, type RecordedQuery } from '../../decisions/store.ts'
 import { draftPolicy } from '../policy-body.ts'
 import { isQuick } from '../review-policy.ts'
 import type { PolicyRow } from '../store.ts'
@@ -87,7 +87,7 @@ const aboutOf = ({ active, policy }: Trial): About[] => {
 
 const shadowOf = ({ id, version }: PolicyRow) => ({ policy_id: id, version })
 
-function replayed(deps: Deps, caller: Caller, { active, policy }: Trial, rows: readonly RecordedQuestion[]) {
+function replayed(deps: Deps, caller: Caller, { active, policy }: Trial, rows: readonly RecordedQuery[]) {
   const replay = { policy, askedBy: askerIn(caller), rows }
   return rows.length > maxInline || !isQuick(active, policy)
     ? askReplay(deps, caller, active, replay)
@@ -95,7 +95,7 @@ function replayed(deps: Deps, caller: Caller, { active, policy }: Trial, rows: r
 }
 
 /** A decision that cannot be decided again, with what the policy would have done to it in shadow mode, if that is recorded. */
-function orRecorded({ effect, outcome }: RecordedQuestion, found: Replayed): Replayed {
+function orRecorded({ effect, outcome }: RecordedQuery, found: Replayed): Replayed {
   if ('before' in found || outcome === null) return found
   const after = outcome === 'applied' ? effect : effectOf(outcome)
   return after ? { before: effect, after } : found
@@ -126,20 +126,20 @@ function tally(names: readonly string[]): Record<string, number> {
 }
 
 /** The decisions that the caller can read, in a list and alone, each with the paths that are masked for them. */
-async function readableOf(deps: Deps, caller: Caller, rows: readonly RecordedQuestion[]) {
+async function readableOf(deps: Deps, caller: Caller, rows: readonly RecordedQuery[]) {
   const pace = deps.newPace()
   const readers = [caller.readerBy('decision:list'), caller.readerBy('decision:read')]
-  const readable: { row: RecordedQuestion; masked: readonly string[] }[] = []
+  const readable: { row: RecordedQuery; masked: readonly string[] }[] = []
   for (const row of rows) {
     await pace.next()
-    const resource = { type: 'decision', id: row.id, ownerId: row.subject_id, fields: shownQuestion(row) }
+    const resource = { type: 'decision', id: row.id, ownerId: row.subject_id, fields: shownQuery(row) }
     const masked = readers.map((reads) => reads(resource))
     if (masked.every((paths) => paths !== null)) readable.push({ row, masked: masked.flat() })
   }
   return readable
 }
 
-const shownQuestion = (row: RecordedQuestion) => ({
+const shownQuery = (row: RecordedQuery) => ({
   id: row.id,
   effect: row.effect,
   action: row.action,
@@ -152,7 +152,7 @@ const shownQuestion = (row: RecordedQuestion) => ({
 const canBeWithheld = ['subject.id', 'subject.email', 'resource.id'] as const
 
 function flipOf(
-  row: RecordedQuestion,
+  row: RecordedQuery,
   { before, after }: { before: Effect; after: Effect },
   masked: readonly string[],
 ): Flip {

@@ -6,7 +6,7 @@ import type { DecisionPoint } from '../../../policy-engine/evaluate/engine.ts'
 import { wantedBy } from '../../../policy-engine/evaluate/explain.ts'
 import type { AnyQuery, Asker } from '../../../policy-engine/evaluate/query.ts'
 import { type Facts, notRecorded, queryFrom } from '../../decisions/facts.ts'
-import type { RecordedQuestion } from '../../decisions/store.ts'
+import type { RecordedQuery } from '../../decisions/store.ts'
 import type { PolicyInStore, TenantPolicies } from '../active-store.ts'
 import { slicePolicies, withPolicy } from '../slice-policies.ts'
 
@@ -14,7 +14,7 @@ import { slicePolicies, withPolicy } from '../slice-policies.ts'
 export interface Replay {
   policy: PolicyInStore
   askedBy: Asker
-  rows: readonly Pick<RecordedQuestion, 'resource_type' | 'action' | 'at' | 'request_id' | 'facts'>[]
+  rows: readonly Pick<RecordedQuery, 'resource_type' | 'action' | 'at' | 'request_id' | 'facts'>[]
 }
 
 /** The effects without and with the policy, and what its attributes lacked; or the attributes that were not recorded. */
@@ -56,7 +56,7 @@ export async function replayDecisions(
   return replayed
 }
 
-/** What a policy reads of a recorded question and that does not count. */
+/** What a policy reads of a recorded evaluation and that does not count. */
 function faultsFor({ compiled }: PolicyInStore, query: AnyQuery, facts: Facts) {
   const { illTyped } = valueFaults(query, wantedBy(compiled))
   const read = new Set(Object.keys(compiled.attributes).map(attributeOf))

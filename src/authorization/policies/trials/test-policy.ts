@@ -9,8 +9,8 @@ import { withoutWithheld } from '../../../policy-engine/evaluate/explain.ts'
 import type { AnyQuery } from '../../../policy-engine/evaluate/query.ts'
 import { toJsonMatched, toJsonReason } from '../../../request/answer/refusal.ts'
 import type { Caller } from '../../../request/caller.ts'
-import type { RegisteredObject } from '../../evaluation/find-question-object.ts'
-import { actionOf, properties, queryOf } from '../../evaluation/question.ts'
+import { actionOf, properties, queryOf } from '../../evaluation/evaluation.ts'
+import type { RegisteredObject } from '../../evaluation/find-objects.ts'
 import { draftPolicy } from '../policy-body.ts'
 import { type Readable, readable, readableResource } from '../readable-parts.ts'
 import { subjectOf } from './test-subject.ts'
@@ -32,7 +32,7 @@ const input = z.object({
   context: properties,
 })
 
-/** One question in the form of AuthZEN, or cases with their expected effects; `draft` replaces the stored policy. */
+/** One evaluation in the form of AuthZEN, or cases with their expected effects; `draft` replaces the stored policy. */
 export const policyTest = input.extend({
   cases: z
     .array(
@@ -56,7 +56,7 @@ type TestInput = z.output<typeof input>
 type PolicyTest = z.output<typeof policyTest>
 
 /**
- * Decides questions as if the policy (or the draft) were in force. For the question at the top level it also says
+ * Decides evaluations as if the policy (or the draft) were in force. For the evaluation at the top level it also says
  * whether the policy applies, with the trace of its condition. Writes nothing. 400 for unknown roles, 422 for faults in
  * the draft.
  */
@@ -71,13 +71,13 @@ export async function testPolicy(
   const trial = await startTrial(deps, caller, target, draft, text)
   const withheld = new Set<string>()
   const ask = async (asked: TestInput, at: string) => {
-    const question = await questionOf(deps, caller, trial, asked, at)
+    const evaluation = await evaluationOf(deps, caller, trial, asked, at)
     const read = [
-      ...Object.keys(question.query.slice.attributes),
+      ...Object.keys(evaluation.query.slice.attributes),
       ...Object.keys(trial.tested.compiled.attributes),
     ]
-    for (const name of read) if (question.isWithheld(name)) withheld.add(name)
-    return question
+    for (const name of read) if (evaluation.isWithheld(name)) withheld.add(name)
+    return evaluation
   }
   const alone = Object.values(single).some((part) => part !== undefined) || !cases
   const top = alone ? explained(deps, caller, trial, await ask(single, '')) : {}
@@ -100,7 +100,7 @@ interface CaseResult {
   passed: boolean
 }
 
-function explained({ access }: Deps, caller: Caller, { tested }: Trial, { query, isWithheld }: TestQuestion) {
+function explained({ access }: Deps, caller: Caller, { tested }: Trial, { query, isWithheld }: TestedQuery) {
   const { decision, policies } = access.trials.explain(query, [tested])
   const [about] = policies
   if (!about) throw new Error('The engine did not explain the tested policy')
@@ -120,14 +120,14 @@ function explained({ access }: Deps, caller: Caller, { tested }: Trial, { query,
   }
 }
 
-/** The question of one input. The defaults are the caller and the first action of the policy. */
-async function questionOf(
+/** The evaluation of one input. The defaults are the caller and the first action of the policy. */
+async function evaluationOf(
   deps: Deps,
   caller: Caller,
   trial: Trial,
   asked: TestInput,
   at: string,
-): Promise<TestQuestion> {
+): Promise<TestedQuery> {
   const named =
     (typeof asked.action === 'string' ? asked.action : asked.action?.name) ?? firstAction(trial.actions)
   const type = asked.resource?.type ?? named.split(':')[0] ?? ''
@@ -135,7 +135,7 @@ async function questionOf(
   const { part: known, isWithheld: ofSubject } = await subjectOf(deps, caller, asked.subject, at)
   const now = momentOf(asked.context?.time, `${at}context.time`) ?? deps.clock()
   const slice = trial.policies.slice(type, action, now)
-  const question = {
+  const evaluation = {
     subject: {
       type: asked.subject?.type ?? 'user',
       id: known?.id ?? asked.subject?.id ?? '',
@@ -148,10 +148,10 @@ async function questionOf(
     resource: { type, id: asked.resource?.id ?? '', properties: asked.resource?.properties },
     context: asked.context,
   }
-  const { part: object, isWithheld: ofResource } = await registeredObject(deps, caller, question)
+  const { part: object, isWithheld: ofResource } = await registeredObject(deps, caller, evaluation)
   const { callerKeys } = trial.policies
   const parts = { caller, action, known, slice, callerKeys, now, ...(object && { object }) }
-  const query = queryOf(question, parts)
+  const query = queryOf(evaluation, parts)
   const isGiven = (name: string) =>
     Object.hasOwn(asked.subject?.properties ?? {}, name.slice('subject.'.length))
   return {
@@ -160,10 +160,10 @@ async function questionOf(
   }
 }
 
-/** A question with what was left out of it. */
-type TestQuestion = { query: AnyQuery } & Pick<Readable<unknown>, 'isWithheld'>
+/** An evaluation with what was left out of it. */
+type TestedQuery = { query: AnyQuery } & Pick<Readable<unknown>, 'isWithheld'>
 
-/** The registered resource that a question names by its id alone. In a test, given properties replace it. */
+/** The registered resource that an evaluation names by its id alone. In a test, given properties replace it. */
 async function registeredObject(
   deps: Deps,
   caller: Caller,
@@ -203,7 +203,7 @@ function withTestValues(query: AnyQuery, { subject, resource, context }: TestInp
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : null)
 
-/** The time of the question in ms since 1970, undefined for none. Throws 400 for a value that is no RFC 3339 text. */
+/** The time of the evaluation in ms since 1970, undefined for none. Throws 400 for a value that is no RFC 3339 text. */
 function momentOf(value: unknown, field: string): number | undefined {
   if (value === undefined || value === null) return undefined
   const at = typeof value === 'string' ? instantOf(value) : undefined

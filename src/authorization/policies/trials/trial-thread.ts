@@ -35,17 +35,17 @@ function keep(tenantId: string, sent: readonly (PolicyState & { policy: PolicyIn
   kept.set(tenantId, policies, bytes)
 }
 
-async function replay(active: TenantPolicies, question: Replay): Promise<Replayed[]> {
+async function replay(active: TenantPolicies, task: Replay): Promise<Replayed[]> {
   trials ??= engineOf(workerData as Bundle).trials
-  const modules = modulesOf([...active.policies, question.policy])
+  const modules = modulesOf([...active.policies, task.policy])
   if (modules.length > 0) await trials.warmModules(modules)
-  return replayDecisions(active, question, trials)
+  return replayDecisions(active, task, trials)
 }
 
-function answer({ ids, question, ...about }: Extract<ToTrialThread, { question: unknown }>) {
+function answer({ ids, task, ...about }: Extract<ToTrialThread, { task: unknown }>) {
   const policies = policiesOf(about.tenantId)
   const active = { ...about, policies: ids.map((id) => policies.get(id)!.policy) }
-  return question.kind === 'review' ? reviewPolicy(active, question) : replay(active, question)
+  return task.kind === 'review' ? reviewPolicy(active, task) : replay(active, task)
 }
 
 lowerThreadPriority()

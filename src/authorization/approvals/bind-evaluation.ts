@@ -4,28 +4,28 @@ import { builtInAttributes } from '../../policy-engine/catalogue/built-in-attrib
 import { rawAttributes } from '../../policy-engine/evaluate/attributes.ts'
 import type { ApplicationQuery } from '../../policy-engine/evaluate/query.ts'
 import type { SlicedPolicies } from '../policies/slice-policies.ts'
-import type { GateRef, KeptValues, QuestionContext } from './store.ts'
+import type { EvaluationContext, GateRef, KeptValues } from './store.ts'
 
-/** A question as an approval is bound to it. */
-export interface BoundQuestion {
-  /** of the question, with what its gates read */
+/** An evaluation as an approval is bound to it. */
+export interface BoundEvaluation {
+  /** of the evaluation, with what its gates read */
   digest: string
   /** what the gates read, as it counts: approvers see it, and it is decided again with it */
-  read: Omit<QuestionContext, 'decision_id'>
+  read: Omit<EvaluationContext, 'decision_id'>
   /** what the other policies read of what was sent */
   kept: KeptValues
 }
 
 /**
- * Binds a question to what its gates read of the resource, the action and the sent context. Time, address, session and the
+ * Binds an evaluation to what its gates read of the resource, the action and the sent context. Time, address, session and the
  * attributes of the subject are not bound: they are decided anew when the approval is used. Null if a gate is not in
  * force in this version.
  */
-export function bindQuestion(
+export function bindEvaluation(
   query: ApplicationQuery,
   policies: SlicedPolicies,
   gates: readonly GateRef[],
-): BoundQuestion | null {
+): BoundEvaluation | null {
   const names = attributesOfGates(policies, gates)?.filter(isBound)
   if (!names) return null
   // Not as policies compare them: two values that are no number, or too long, must not be the same value.
@@ -57,7 +57,7 @@ const isBound = (name: string): boolean =>
   (/^(resource|action)\./.test(name) && !alwaysBound.has(name)) ||
   (name.startsWith('environment.') && !builtInAttributes.has(name))
 
-function readBy(values: Record<string, unknown>): BoundQuestion['read'] {
+function readBy(values: Record<string, unknown>): BoundEvaluation['read'] {
   const of = (category: string) => membersOf(values, category)
   const ofAction = of('action')
   return {

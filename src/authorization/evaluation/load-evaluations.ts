@@ -6,51 +6,51 @@ import type { Caller } from '../../request/caller.ts'
 import { nameForms } from '../../tenancy/members/subject-store.ts'
 import type { SlicedPolicies } from '../policies/slice-policies.ts'
 import { findRegistered, type RegisteredObjects, registeredKey } from '../resources/find-registered.ts'
-import { findObjects, objectKey, objectWithoutLookup, type QuestionObject } from './find-question-object.ts'
+import { actionOf, type Evaluation, isMemberType } from './evaluation.ts'
+import { type EvaluationObject, findObjects, objectKey, objectWithoutLookup } from './find-objects.ts'
 import { type FoundSubject, subjectsByName } from './name-subjects.ts'
-import { actionOf, isMemberType, type Question } from './question.ts'
 import { findSubjects, type KnownSubject, type NamedSubject } from './store.ts'
 
-/** A question with what it is about, loaded from the tenant. */
-export interface LoadedQuestion {
-  question: Question
+/** An evaluation with what it is about, loaded from the tenant. */
+export interface LoadedEvaluation {
+  evaluation: Evaluation
   action: ActionName | ApplicationAction
   /** the subject, if it is a member */
   known: KnownSubject | null
   /** whether its name fits two members, so it is neither */
   isAmbiguous: boolean
-  object: QuestionObject
+  object: EvaluationObject
 }
 
-/** Questions of one caller, with the policies that decide them. */
-export interface LoadedQuestions {
+/** Evaluations of one caller, with the policies that decide them. */
+export interface LoadedEvaluations {
   policies: SlicedPolicies
-  questions: LoadedQuestion[]
+  evaluations: LoadedEvaluation[]
 }
 
 /**
- * What questions are about, as it was read: members, objects by `objectKey`, and registered resources.
+ * What evaluations are about, as it was read: members, objects by `objectKey`, and registered resources.
  */
-export interface QuestionParts {
+export interface Entities {
   subjects: NamedSubject[]
-  objects: Map<string, QuestionObject>
+  objects: Map<string, EvaluationObject>
   registered: RegisteredObjects
 }
 
-/** Asks for the parts of questions, each once and all together. The caller is not read. */
-export async function findParts(
+/** Asks for the entities of evaluations, each once and all together. The caller is not read. */
+export async function findEntities(
   read: Read,
   finders: ObjectFinders,
   scope: ObjectScope,
-  questions: readonly Question[],
-): Promise<QuestionParts> {
+  evaluations: readonly Evaluation[],
+): Promise<Entities> {
   const { tenantId } = scope
-  const resources = questions.map((one) => ({
+  const resources = evaluations.map((one) => ({
     ...one.resource,
     object: objectWithoutLookup({ ...one.resource, action: actionOf(one) }, ''),
   }))
   const [subjects, objects, registered] = await Promise.all([
-    findMembersAskedAbout(read, scope, questions),
+    findMembersAskedAbout(read, scope, evaluations),
     findObjects(
       read,
       finders,
@@ -66,25 +66,25 @@ export async function findParts(
   return { subjects, objects, registered }
 }
 
-/** The members that questions are about. A caller who is named by their own id is not read. */
+/** The members that evaluations are about. A caller who is named by their own id is not read. */
 export function findMembersAskedAbout(
   read: Read,
   { tenantId, userId }: Pick<ObjectScope, 'tenantId' | 'userId'>,
-  questions: readonly Pick<Question, 'subject'>[],
+  evaluations: readonly Pick<Evaluation, 'subject'>[],
 ): Promise<NamedSubject[]> {
-  const others = questions
+  const others = evaluations
     .map(({ subject }) => subject)
     .filter(({ type, id }) => isMemberType(type) && nameForms(id).folded !== userId)
   return others.length > 0 ? findSubjects(read, tenantId, others) : Promise.resolve([])
 }
 
-/** The member that a question is about; null also for a name that fits two. */
+/** The member that an evaluation is about; null also for a name that fits two. */
 export function knownSubject(
-  parts: Pick<QuestionParts, 'subjects'>,
+  entities: Pick<Entities, 'subjects'>,
   caller: Caller,
-  { subject }: Pick<Question, 'subject'>,
+  { subject }: Pick<Evaluation, 'subject'>,
 ): KnownSubject | null {
-  const found = subjectFinder(parts, caller)(subject)
+  const found = subjectFinder(entities, caller)(subject)
   return found === 'ambiguous' ? null : found
 }
 
@@ -92,48 +92,51 @@ export function knownSubject(
 export const policiesOf = async ({ policyCache }: Pick<Deps, 'policyCache'>, caller: Caller) =>
   policyCache.load(caller, caller.auth.tenant?.policyRevision ?? 0)
 
-/** Completes questions with their parts, and with the tenant's policies. */
-export async function loadQuestions(
+/** Completes evaluations with their entities, and with the tenant's policies. */
+export async function loadEvaluations(
   deps: Pick<Deps, 'policyCache'>,
   caller: Caller,
-  parts: QuestionParts,
-  questions: readonly Question[],
-): Promise<LoadedQuestions> {
+  entities: Entities,
+  evaluations: readonly Evaluation[],
+): Promise<LoadedEvaluations> {
   const policies = await policiesOf(deps, caller)
-  return { policies, questions: questions.map(questionLoader(parts, caller)) }
+  return { policies, evaluations: evaluations.map(evaluationLoader(entities, caller)) }
 }
 
-/** Returns a function that completes a question with its parts. */
-export function questionLoader(parts: QuestionParts, caller: Caller): (question: Question) => LoadedQuestion {
-  const find = subjectFinder(parts, caller)
-  return (question) => {
-    const { subject, resource } = question
-    const action = actionOf(question)
+/** Returns a function that completes an evaluation with its entities. */
+export function evaluationLoader(
+  entities: Entities,
+  caller: Caller,
+): (evaluation: Evaluation) => LoadedEvaluation {
+  const find = subjectFinder(entities, caller)
+  return (evaluation) => {
+    const { subject, resource } = evaluation
+    const action = actionOf(evaluation)
     const found = find(subject)
     const known = found === 'ambiguous' ? null : found
-    const object = objectOf(parts, { ...resource, action }, known?.id ?? '')
-    return { question, action, known, isAmbiguous: found === 'ambiguous', object }
+    const object = objectOf(entities, { ...resource, action }, known?.id ?? '')
+    return { evaluation, action, known, isAmbiguous: found === 'ambiguous', object }
   }
 }
 
-/** The object of a question, among the loaded ones. */
+/** The object of an evaluation, among the loaded ones. */
 function objectOf(
-  { objects, registered }: QuestionParts,
+  { objects, registered }: Entities,
   asked: Parameters<typeof objectWithoutLookup>[0],
   subjectId: string,
-): QuestionObject {
+): EvaluationObject {
   const object = objectWithoutLookup(asked, subjectId) ?? objects.get(objectKey(asked)) ?? 'missing'
   return object === 'of the application' ? (registered.get(registeredKey(asked)) ?? object) : object
 }
 
-/** Finds the subjects of questions. Their own id always means the caller, who is not read by it. */
+/** Finds the subjects of evaluations. Their own id always means the caller, who is not read by it. */
 function subjectFinder(
-  { subjects }: Pick<QuestionParts, 'subjects'>,
+  { subjects }: Pick<Entities, 'subjects'>,
   caller: Caller,
-): (subject: Question['subject']) => FoundSubject {
+): (subject: Evaluation['subject']) => FoundSubject {
   const self = knownCaller(caller)
   const find = subjectsByName(subjects)
-  const isSelf = ({ type, id }: Question['subject']) =>
+  const isSelf = ({ type, id }: Evaluation['subject']) =>
     type === self?.type && nameForms(id).folded === caller.userId
   return (subject) => {
     if (!isMemberType(subject.type)) return null

@@ -10,10 +10,10 @@ import {
   serviceResources,
 } from '../../policy-engine/catalogue/actions.ts'
 
-/** The object of a question: one of the service, one that is missing in this tenant, or one of an application. */
-export type QuestionObject = FoundObject | RegisteredObject | 'missing' | 'of the application'
+/** The object of an evaluation: one of the service, one that is missing in this tenant, or one of an application. */
+export type EvaluationObject = FoundObject | RegisteredObject | 'missing' | 'of the application'
 
-/** An object of an application that is registered: what is registered counts, not what a question says. */
+/** An object of an application that is registered: what is registered counts, not what an evaluation says. */
 export type RegisteredObject = FoundObject &
   Required<Pick<FoundObject, 'ownerId' | 'fields'>> & { registered: true }
 
@@ -24,14 +24,14 @@ interface Asked {
 }
 
 /**
- * The object of a question if it needs no lookup; undefined for an object of the service with an id. Objects of the
+ * The object of an evaluation if it needs no lookup; undefined for an object of the service with an id. Objects of the
  * service have a UUID, and people also other names. Any other id stands for the collection (to create or list) or, for actions
  * about oneself, for the subject.
  */
 export function objectWithoutLookup(
   { action, type, id }: Asked,
   subjectId: string,
-): QuestionObject | undefined {
+): EvaluationObject | undefined {
   const service = isServiceAction(action)
   if (!serviceResources.has(type)) return service ? 'missing' : 'of the application'
   if (service ? !isAbout(action, type) : !isApplicationAction(action)) return 'missing'
@@ -45,10 +45,10 @@ export async function findObjects(
   finders: ObjectFinders,
   scope: ObjectScope,
   asked: readonly Pick<Asked, 'type' | 'id'>[],
-): Promise<Map<string, QuestionObject>> {
+): Promise<Map<string, EvaluationObject>> {
   const each = new Map(asked.map((one) => [objectKey(one), one] as const))
   const found = [...each].map(
-    async ([key, { type, id }]): Promise<[string, QuestionObject]> => [
+    async ([key, { type, id }]): Promise<[string, EvaluationObject]> => [
       key,
       (await finders[type]?.(read, scope, keyIn(type, id))) ?? 'missing',
     ],
@@ -58,7 +58,7 @@ export async function findObjects(
 
 export const objectKey = ({ type, id }: Pick<Asked, 'type' | 'id'>): string => `${type} ${keyIn(type, id)}`
 
-/** Questions name a person by id, address or `external_id`, which is compared exactly. */
+/** Evaluations name a person by id, address or `external_id`, which is compared exactly. */
 const isNamed = (type: string) => type === 'user'
 
 const keyIn = (type: string, id: string) => (isNamed(type) ? id : id.toLowerCase())

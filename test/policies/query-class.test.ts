@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { openAccessEngine } from '../../src/policy-engine/evaluate/engine.ts'
 import type { ApplicationQuery } from '../../src/policy-engine/evaluate/query.ts'
-import { questionClassifier, valuesNamed } from '../../src/policy-engine/evaluate/question-class.ts'
+import { queryClassifier, valuesNamed } from '../../src/policy-engine/evaluate/query-class.ts'
 import { rounds } from '../helpers/rounds.ts'
 import { departments, policies, types, values } from './generated.ts'
 import { built, department, person, question, type Written } from './stage.ts'
@@ -42,7 +42,7 @@ t.test('questions of one class have the same effect, whatever the policies', asy
   fc.assert(
     fc.property(policies, fc.array(subjects, { minLength: 20, maxLength: 60 }), (written, asked) => {
       const base = question(built(written as Written[], types), {}, departments)
-      const classify = questionClassifier(base.slice, engine.bundle)
+      const classify = queryClassifier(base.slice, engine.bundle)
       const effects = new Map<string, string>()
       for (const one of asked) {
         const query = about(base, one)
@@ -72,7 +72,7 @@ t.test('members that differ in nothing a policy reads share a class', async (t) 
     },
   }
   const base = question(built([policy], { 'subject.level': 'integer', 'subject.site': 'string' }))
-  const classify = questionClassifier(base.slice, engine.bundle)
+  const classify = queryClassifier(base.slice, engine.bundle)
   const classOf = (id: string, attributes: object) =>
     classify({ ...base, subject: { ...base.subject, id }, sent: { subject: attributes as never } })
   t.equal(classOf('x', { level: 1, site: 'q' }), classOf('y', { level: 2, site: 'r' }))
@@ -93,7 +93,7 @@ t.test('what a rule of the service reads tells questions apart', async (t) => {
     ...engine.bundle,
     data: { ...engine.bundle.data, attributes: { 'subject.acr': 'string' } as const },
   }
-  const classify = questionClassifier(base.slice, bundle)
+  const classify = queryClassifier(base.slice, bundle)
   const session = { id: 'session', amr: ['pwd'], authTime: base.now, token: 'access' } as const
   const classOf = (acr: 'aal1' | 'aal2') =>
     classify({ ...base, subject: { ...base.subject, session: { ...session, acr } } })

@@ -4,11 +4,11 @@ import {
   bytesOf,
   checkBytes,
   entity,
+  evaluationContext,
   maxBytes,
   properties,
-  questionContext,
   text,
-} from '../evaluation/question.ts'
+} from '../evaluation/evaluation.ts'
 
 const maxLimit = 100
 const maxCandidates = 1_000
@@ -58,16 +58,16 @@ const searched = (what: string) =>
 type Searched = { type: string; candidates?: readonly unknown[] | undefined }
 
 /**
- * The body of a search is one question, and each of its candidates is asked about with what the body says: so the body
- * without its candidates has the size of a question, and each candidate has, too.
+ * The body of a search is one evaluation, and each of its candidates is asked about with what the body says: so the body
+ * without its candidates has the size of an evaluation, and each candidate has, too.
  */
 function checkSize(
   { page: _page, ...body }: { subject: Searched; resource: Searched; page: unknown },
   context: z.core.$RefinementCtx,
 ): void {
   const without = ({ candidates: _candidates, ...part }: Searched) => part
-  const question = { ...body, subject: without(body.subject), resource: without(body.resource) }
-  checkBytes(question, context, 'A search without its candidates can have 32 KiB')
+  const evaluation = { ...body, subject: without(body.subject), resource: without(body.resource) }
+  checkBytes(evaluation, context, 'A search without its candidates can have 32 KiB')
   for (const side of ['subject', 'resource'] as const)
     for (const [index, candidate] of (body[side].candidates ?? []).entries()) {
       const bytes = bytesOf(candidate)
@@ -82,7 +82,7 @@ export const subjectSearch = z
     subject: searched('subject'),
     action: actionEntity,
     resource: entity('resource'),
-    context: questionContext,
+    context: evaluationContext,
     page,
   })
   .superRefine(checkSize)
@@ -93,14 +93,14 @@ export const resourceSearch = z
     subject: entity('subject'),
     action: actionEntity,
     resource: searched('resource'),
-    context: questionContext,
+    context: evaluationContext,
     page,
   })
   .superRefine(checkSize)
   .meta({ id: 'ResourceSearch' })
 
 export const actionSearch = z
-  .object({ subject: entity('subject'), resource: entity('resource'), context: questionContext, page })
+  .object({ subject: entity('subject'), resource: entity('resource'), context: evaluationContext, page })
   .superRefine(checkSize)
   .meta({ id: 'ActionSearch' })
 

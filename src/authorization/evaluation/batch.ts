@@ -3,7 +3,7 @@ import type { FieldError } from '../../errors.ts'
 import type { DecisionPace } from '../../limits/decision-time.ts'
 import { fieldErrors } from '../../request/body/field-errors.ts'
 import { anyObject } from '../../request/body/schemas.ts'
-import { bytesOf, checkBytes, type Question, questionSchema } from './question.ts'
+import { bytesOf, checkBytes, type Evaluation, evaluationSchema } from './evaluation.ts'
 
 /** When a batch stops (AuthZEN 1.0 §7.1.2.1): never, after the first denial, or after the first permission. */
 const semantics = ['execute_all', 'deny_on_first_deny', 'permit_on_first_permit'] as const
@@ -43,7 +43,7 @@ const batch = z.object({
 
 export type Batch = z.output<typeof batch>
 
-/** Several questions (AuthZEN 1.0 §7.1), or one in the form of `questionSchema`. */
+/** Several evaluations (AuthZEN 1.0 §7.1), or one in the form of `evaluationSchema`. */
 export const batchSchema = batch
   .superRefine((body, context) => {
     if (isBatch(body)) {
@@ -59,16 +59,16 @@ export const batchSchema = batch
         })
       return
     }
-    for (const issue of questionSchema.safeParse(body).error?.issues ?? [])
+    for (const issue of evaluationSchema.safeParse(body).error?.issues ?? [])
       context.addIssue({ code: 'custom', path: issue.path, message: issue.message })
   })
   .meta({ id: 'EvaluationsRequest' })
 
-/** Whether a body asks several questions. */
+/** Whether a body asks several evaluations. */
 const isBatch = ({ evaluations = [] }: Batch): boolean => evaluations.length > 0
 
-/** An item of a batch: a question, or what is wrong with it. */
-export type Item = { question: Question } | { faults: FieldError[] }
+/** An item of a batch: an evaluation, or what is wrong with it. */
+export type Item = { evaluation: Evaluation } | { faults: FieldError[] }
 
 /** The items of a batch in their order. Their validation can take 20 ms, so it yields to the event loop. */
 export async function itemsOf(body: Batch, pace: DecisionPace): Promise<Item[]> {
@@ -81,10 +81,10 @@ export async function itemsOf(body: Batch, pace: DecisionPace): Promise<Item[]> 
   return items
 }
 
-/** The question of a body that asks no others. */
-export function singleOf(body: Batch): Question | undefined {
-  const { evaluations: _evaluations, options: _options, ...question } = body
-  return isBatch(body) ? undefined : questionSchema.parse(question)
+/** The evaluation of a body that asks no others. */
+export function singleOf(body: Batch): Evaluation | undefined {
+  const { evaluations: _evaluations, options: _options, ...evaluation } = body
+  return isBatch(body) ? undefined : evaluationSchema.parse(evaluation)
 }
 
 type Defaults = Pick<Batch, 'subject' | 'action' | 'resource' | 'context'>
@@ -98,13 +98,13 @@ function itemOf(item: unknown, defaults: Defaults): Item {
     resource: typed(item.resource, defaults.resource),
     context: item.context === undefined ? defaults.context : item.context,
   }
-  const { success, data, error } = questionSchema.safeParse(asked)
-  return success ? { question: data } : { faults: fieldErrors(error, asked) }
+  const { success, data, error } = evaluationSchema.safeParse(asked)
+  return success ? { evaluation: data } : { faults: fieldErrors(error, asked) }
 }
 
 /**
  * An item's own subject or resource replaces the default as a whole, also a null, which is a fault then. Only a missing
- * type comes from the default, as the certification of AuthZEN requires, so that a question never is about an object
+ * type comes from the default, as the certification of AuthZEN requires, so that an evaluation never is about an object
  * that its item does not name.
  */
 function typed(own: unknown, usual: Record<string, unknown> | undefined): unknown {

@@ -9,7 +9,7 @@ import type { AnyQuery, Resource, SubjectType } from '../../policy-engine/evalua
 import type { Caller } from '../../request/caller.ts'
 import { askerIn, sessionFacts } from '../../request/decide.ts'
 import type { PoliciesInForce } from '../../request/policies-in-force.ts'
-import type { QuestionObject } from './find-question-object.ts'
+import type { EvaluationObject } from './find-objects.ts'
 import type { KnownSubject } from './store.ts'
 
 const maxKey = 128
@@ -28,7 +28,7 @@ const attributesIn = (what: string) =>
     .meta({ override: { type: 'object', additionalProperties: true } })
     .optional()
 export const properties = attributesIn('properties')
-export const questionContext = attributesIn('context')
+export const evaluationContext = attributesIn('context')
 export const text = (what: string, max: number) =>
   z
     .string(`Give ${what} as text.`)
@@ -46,7 +46,7 @@ export const actionEntity = z.object(
   'Give action as an object.',
 )
 
-/** The bytes of a question as JSON. */
+/** The bytes of an evaluation as JSON. */
 export const maxBytes = 32 * 1024
 
 /** Adds an issue for members that have more than 32 KiB together, at the largest of them. */
@@ -66,18 +66,18 @@ export function checkBytes(
 /** The bytes of a value as JSON. */
 export const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? '')
 
-/** One question of AuthZEN 1.0 §6.1. Unknown members are ignored. */
-export const questionSchema = z
+/** One evaluation of AuthZEN 1.0 §6.1. Unknown members are ignored. */
+export const evaluationSchema = z
   .object({
     subject: entity('subject'),
     action: actionEntity,
     resource: entity('resource'),
-    context: questionContext,
+    context: evaluationContext,
   })
   .superRefine((body, context) => checkBytes(body, context))
   .meta({ id: 'EvaluationRequest' })
 
-export type Question = z.output<typeof questionSchema>
+export type Evaluation = z.output<typeof evaluationSchema>
 
 /** What names an action: `resource:verb`, or a verb of the type of the resource. */
 interface Named {
@@ -86,7 +86,7 @@ interface Named {
 }
 
 /**
- * The action that a question names, in any case: gateways ask with the names of HTTP methods. Each name is an action. One
+ * The action that an evaluation names, in any case: gateways ask with the names of HTTP methods. Each name is an action. One
  * that is neither of the service nor possible for an application (`isApplicationAction`) is denied by the engine.
  */
 export function actionOf({ action: { name }, resource: { type } }: Named): ActionName | ApplicationAction {
@@ -94,12 +94,12 @@ export function actionOf({ action: { name }, resource: { type } }: Named): Actio
   return full as ActionName | ApplicationAction
 }
 
-/** The loaded parts of a question. `known` is null for a subject that is not a member. */
-interface QuestionParts {
+/** The loaded parts of an evaluation. `known` is null for a subject that is not a member. */
+interface QuerySource {
   caller: Caller
   action: ActionName | ApplicationAction
   known: KnownSubject | null
-  object?: QuestionObject
+  object?: EvaluationObject
   slice: Slice
   callerKeys: PoliciesInForce['callerKeys']
   now: number
@@ -109,20 +109,20 @@ interface QuestionParts {
 export const isMemberType = (type: string): type is SubjectType =>
   type === 'user' || type === 'service_account'
 
-/** The question as a query to the engine. The session is known only if the caller asks about themselves. */
+/** The evaluation as a query to the engine. The session is known only if the caller asks about themselves. */
 export function queryOf(
-  question: Question,
-  { caller, action, known, object, slice, callerKeys, now }: QuestionParts,
+  evaluation: Evaluation,
+  { caller, action, known, object, slice, callerKeys, now }: QuerySource,
 ): AnyQuery {
   const self = known?.id === caller.userId
-  const id = known?.id ?? question.subject.id
+  const id = known?.id ?? evaluation.subject.id
   const tenant = caller.auth.tenant
   if (!tenant) throw new Error('A question needs a tenant')
   const offered = {
-    subject: question.subject.properties ?? {},
-    resource: question.resource.properties ?? {},
-    action: question.action.properties ?? {},
-    environment: question.context ?? {},
+    subject: evaluation.subject.properties ?? {},
+    resource: evaluation.resource.properties ?? {},
+    action: evaluation.action.properties ?? {},
+    environment: evaluation.context ?? {},
   }
   const common = {
     offered,
@@ -132,7 +132,7 @@ export function queryOf(
     askedBy: askerIn(caller),
     tenant,
     slice,
-    resource: resourceOf(question, object ?? 'of the application', caller.tenantId),
+    resource: resourceOf(evaluation, object ?? 'of the application', caller.tenantId),
     environment: self
       ? { ip: caller.requestInfo.ip, userAgent: caller.requestInfo.userAgent }
       : { ip: null, userAgent: null },
@@ -155,14 +155,14 @@ export function queryOf(
     }
   }
   const sent = { ...offered, resource: propertiesThatCount(offered.resource, object, callerKeys) }
-  const { type } = question.subject
+  const { type } = evaluation.subject
   return { ...common, application: true, action, subject: { ...subject, type, session }, sent }
 }
 
-/** Of a registered resource, what the question says counts only for attributes that may come from the caller. */
+/** Of a registered resource, what the evaluation says counts only for attributes that may come from the caller. */
 function propertiesThatCount(
   given: Record<string, unknown>,
-  object: QuestionObject | undefined,
+  object: EvaluationObject | undefined,
   callerKeys: ReadonlySet<string>,
 ): Record<string, unknown> {
   if (typeof object !== 'object' || !('registered' in object)) return given
@@ -173,7 +173,7 @@ function propertiesThatCount(
  * A missing object gets a tenant that does not exist, so that isolation denies it, independent of policies. A person who is
  * named otherwise is decided by their id.
  */
-function resourceOf({ resource }: Question, object: QuestionObject, tenantId: string): Resource {
+function resourceOf({ resource }: Evaluation, object: EvaluationObject, tenantId: string): Resource {
   const { type, id } = resource
   if (object === 'missing') return { type, id, tenantId: 'none', ownerId: null }
   if (object === 'of the application') return { type, id, tenantId, ownerId: null }

@@ -11,9 +11,9 @@ import { type Lists, sliceContent } from './slice-content.ts'
  * search decides one of each. The class has what the rules can distinguish: of an attribute that is only compared with
  * constants, which of them it equals and between which it is; of roles and departments, those that policies name. An
  * attribute with any other operator counts with its whole value, and so does one that the rules of the service read. Rules
- * of the installation can compare anything, so with them only equal questions share a class.
+ * of the installation can compare anything, so with them only equal queries share a class.
  */
-export function questionClassifier(
+export function queryClassifier(
   slice: Slice,
   { data, isExtended }: Pick<Bundle, 'data' | 'isExtended'>,
 ): (query: AnyQuery) => string {
@@ -27,7 +27,7 @@ export function questionClassifier(
     for (const name of Object.keys(compiled.attributes)) comparisons.countWhole(name)
   for (const name of Object.keys(data.attributes)) comparisons.countWhole(name)
   return (query) => {
-    // The same question is also decided about the actor, whose attributes differ.
+    // The same query is also decided about the actor, whose attributes differ.
     if (query.subject.session?.actor) return JSON.stringify([query.action, query.subject, query.resource])
     const attrs = attributesOf(query, read)
     const facts = [factsOf(query, lists), ...comparisons.relations.map((relation) => relation(attrs))]
