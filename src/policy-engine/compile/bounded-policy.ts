@@ -1,4 +1,5 @@
-import { type CompiledPolicy, isModuleFinding, type Leaf, type Node, type Proof } from './compiled-policy.ts'
+import { type CompactLeaf, compact } from './compact-leaf.ts'
+import { type CompiledPolicy, isModuleFinding, type Node, type Proof } from './compiled-policy.ts'
 import { attributeOf } from './departments.ts'
 
 /** What is not known counts for the subject (`best`): an allow applies, a deny and a gate do not. Or against them (`worst`). */
@@ -20,9 +21,10 @@ export function boundedPolicy(
   const isKnownName = (name: string) => isMoment(name) || isKnown(attributeOf(name))
   const names = Object.keys(policy.attributes)
   const isRun = policy.module !== undefined && names.every(isKnownName)
-  const decided = ({ k, f, e }: Leaf) =>
+  const decided = ({ k, f, e }: CompactLeaf) =>
     isModuleFinding(k) ? isRun : [k, ...(e ?? []), ...(f === undefined ? [] : [f])].every(isKnownName)
-  const leaf = (one: Leaf): Leaf => (decided(one) ? one : { o: 'exists', k: nothing, w: bound === 'worst' })
+  const open = compact({ operator: 'exists', attribute: nothing, wanted: bound === 'worst' })
+  const leaf = (one: CompactLeaf) => (decided(one) ? one : open)
   const node = ({ g, l, c }: Node): Node => ({ ...(g && { g: leaf(g) }), l: l.map(leaf), c: c.map(node) })
   const { module, ...rest } = policy
   return {

@@ -51,13 +51,13 @@ function checkedLeaf(source: Record<string, unknown>, checking: Checking): Check
     const detail = `An attribute of type ${type} has the operators ${operators.join(', ')}.`
     throw new LeafFault('/operator', 'operator_not_allowed', detail)
   }
-  const [o, w] = comparisonOf(operator as string, type)
+  const [compared, wanted] = comparisonOf(operator as string, type)
   const comparison: Comparison = { type, operator: operator as string, source, checking }
   const against = operand(comparison)
   const leaf = (
     operator === 'in_department'
       ? inDepartment(attribute as string, against)
-      : { o, k: attribute as string, ...against, w }
+      : { operator: compared, attribute: attribute as string, ...against, wanted }
   ) as Leaf
   return { leaf, costUs: costOf(leaf, checking.patternCostUs) }
 }
@@ -85,14 +85,14 @@ function hintFor(name: unknown, known: Iterable<string>): string {
   return meant ? `Did you mean ${meant}?` : 'Write category.key, or define the attribute first.'
 }
 
-type Operand = Pick<Leaf, 'v' | 'f' | 'e'>
+type Operand = Pick<Leaf, 'value' | 'from' | 'ends'>
 
 /** The path of the department contains the other one, or one of a list. */
-const inDepartment = (attribute: string, { v, f }: Operand): Leaf => ({
-  o: Array.isArray(v) ? 'overlaps' : 'has',
-  k: pathName(attribute),
-  ...(f === undefined ? { v: v! } : { f: departmentName(f) }),
-  w: true,
+const inDepartment = (attribute: string, { value, from }: Operand): Leaf => ({
+  operator: Array.isArray(value) ? 'overlaps' : 'has',
+  attribute: pathName(attribute),
+  ...(from === undefined ? { value: value! } : { from: departmentName(from) }),
+  wanted: true,
 })
 
 function operand(comparison: Comparison): Operand {
@@ -115,7 +115,7 @@ function fromAttribute({ type, operator, checking }: Comparison, from: unknown):
     throw new LeafFault('/value_from', 'operator_not_allowed', `${operator} works with value only.`)
   }
   const other = typeOf(from, '/value_from', checking)
-  if (comparable(type, operator, other)) return { f: from as string }
+  if (comparable(type, operator, other)) return { from: from as string }
   const detail = `${operator} cannot compare the types ${type} and ${other}.`
   throw new LeafFault('/value_from', 'type_mismatch', detail)
 }
@@ -130,17 +130,19 @@ function comparable(type: DataType, operator: string, other: DataType): boolean 
 
 function constant({ type, operator, checking }: Comparison, value: unknown): Operand {
   if (operator === 'between') return ends(type, value)
-  if (operator === 'in_cidr' || operator === 'not_in_cidr') return { v: items(asListOf(value), network) }
-  if (operator === 'matches') return { v: pattern(value, checking) }
+  if (operator === 'in_cidr' || operator === 'not_in_cidr') return { value: items(asListOf(value), network) }
+  if (operator === 'matches') return { value: pattern(value, checking) }
   if (operator === 'in_department')
-    return { v: Array.isArray(value) ? items(value, departmentId) : departmentId(value, '/value') }
+    return { value: Array.isArray(value) ? items(value, departmentId) : departmentId(value, '/value') }
   if (operator === 'in' || operator === 'not_in')
-    return { v: items(value, (item, at) => scalar(type, item, at)) }
+    return { value: items(value, (item, at) => scalar(type, item, at)) }
   if (type === 'array') {
-    return operator === 'contains' ? { v: anyScalar(value, '/value') } : { v: items(value, anyScalar) }
+    return operator === 'contains'
+      ? { value: anyScalar(value, '/value') }
+      : { value: items(value, anyScalar) }
   }
   const relative = relativeTime(type, value)
-  return relative ? { f: relative } : { v: scalar(type, value, '/value') }
+  return relative ? { from: relative } : { value: scalar(type, value, '/value') }
 }
 
 const asListOf = (value: unknown) => (Array.isArray(value) ? value : [value])
@@ -170,9 +172,9 @@ function ends(type: DataType, value: unknown): Operand {
     relative[index] ? 0 : (scalar(type, end, `/value/${index}`) as number),
   )
   if (relative.some((name) => name !== undefined)) {
-    return { e: relative.map((name, index) => name ?? `at:${fixed[index]}`) as [string, string] }
+    return { ends: relative.map((name, index) => name ?? `at:${fixed[index]}`) as [string, string] }
   }
-  if ((fixed[0] as number) <= (fixed[1] as number)) return { v: fixed }
+  if ((fixed[0] as number) <= (fixed[1] as number)) return { value: fixed }
   throw new LeafFault('/value', 'invalid', 'The first value is above the second, so this is never true.')
 }
 

@@ -110,7 +110,7 @@ function compiled(
   const { effect, resource_types, actions, subjects, obligations, approval } = document
   const inForce = withinValidity(document, condition)
   const leaves = leavesOf(inForce)
-  const read = leaves.filter(({ leaf }) => !isModuleFinding(leaf.k))
+  const read = leaves.filter(({ leaf }) => !isModuleFinding(leaf.attribute))
   return {
     form: 1,
     effect,
@@ -130,9 +130,11 @@ function withinValidity(
   { valid_from, valid_until }: PolicyDocument,
   condition: CheckedCondition,
 ): CheckedCondition {
-  const time = { k: 'environment.time', o: 'lt' } as const
-  const from = valid_from === null ? [] : [{ leaf: { ...time, v: valid_from, w: false }, costUs: 0.1 }]
-  const until = valid_until === null ? [] : [{ leaf: { ...time, v: valid_until, w: true }, costUs: 0.1 }]
+  const time = { attribute: 'environment.time', operator: 'lt' } as const
+  const from =
+    valid_from === null ? [] : [{ leaf: { ...time, value: valid_from, wanted: false }, costUs: 0.1 }]
+  const until =
+    valid_until === null ? [] : [{ leaf: { ...time, value: valid_until, wanted: true }, costUs: 0.1 }]
   return { group: 'all', of: [...from, ...until, condition] }
 }
 
@@ -140,8 +142,8 @@ function leavesOf(condition: CheckedCondition): { leaf: Leaf; costUs: number }[]
   return 'leaf' in condition ? [condition] : condition.of.flatMap(leavesOf)
 }
 
-function lookedAt({ k, f, e }: Leaf, catalogue: AttributeCatalogue): [string, DataType][] {
-  const names = [k, ...(f === undefined ? [] : [f]), ...(e ?? [])]
+function lookedAt({ attribute, from, ends }: Leaf, catalogue: AttributeCatalogue): [string, DataType][] {
+  const names = [attribute, ...(from === undefined ? [] : [from]), ...(ends ?? [])]
   // Also the attribute that a name is derived from: explanations show it, and its definition cannot be deleted.
   return [...names, ...names.map(attributeOf)].map((name) => [
     name,

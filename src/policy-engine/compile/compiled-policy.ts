@@ -1,14 +1,15 @@
+import type { CompactLeaf } from './compact-leaf.ts'
 import type { DataType, Scalar } from './conditions.ts'
 import type { Departments } from './departments.ts'
 import type { Approval, Obligation, PolicyEffect, Subjects } from './policy-document.ts'
 
 /**
- * One comparison that the module evaluates: operator `o` on attribute `k` against the constant `v`, the attribute
- * `f`, or the two ends `e`. It holds if its result is `w`. With a missing or ill-typed value there is no result, so
- * it does not hold for either `w`.
+ * One comparison that the module evaluates: of an attribute with a constant, with the attribute `from`, or with two
+ * attributes as `ends`. It holds if its result is the `wanted` one. With a missing or ill-typed value there is no result,
+ * so it holds neither for true nor for false.
  */
 export interface Leaf {
-  o:
+  operator:
     | 'exists'
     | 'eq'
     | 'in'
@@ -24,20 +25,20 @@ export interface Leaf {
     | 'subset'
     | 'cidr'
     | 'matches'
-  k: string
-  v?: Scalar | Scalar[]
-  f?: string
-  e?: [string, string]
-  w: boolean
+  attribute: string
+  value?: Scalar | Scalar[]
+  from?: string
+  ends?: [string, string]
+  wanted: boolean
 }
 
 /**
- * A level of a condition in negation normal form: `g`, its cheapest leaf, the other leaves `l`, and the nodes `c`.
- * All of them, or any of them, must hold; the two kinds alternate from level to level.
+ * A level of a condition in negation normal form, as the module reads it: `g`, its cheapest leaf, the other leaves `l`,
+ * and the nodes `c`. All of them, or any of them, must hold; the two kinds alternate from level to level.
  */
 export interface Node {
-  g?: Leaf
-  l: Leaf[]
+  g?: CompactLeaf
+  l: CompactLeaf[]
   c: Node[]
 }
 

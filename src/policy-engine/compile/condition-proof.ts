@@ -1,4 +1,5 @@
 import type { CheckedCondition } from './check-condition.ts'
+import { compact } from './compact-leaf.ts'
 import type { Leaf, Node, Proof } from './compiled-policy.ts'
 import { rank } from './leaf-cost.ts'
 
@@ -16,7 +17,7 @@ export function proofOf(condition: CheckedCondition, wanted: boolean): Proof {
 }
 
 function normal(condition: CheckedCondition, wanted: boolean): Tree {
-  if ('leaf' in condition) return { ...condition.leaf, w: condition.leaf.w === wanted }
+  if ('leaf' in condition) return { ...condition.leaf, wanted: condition.leaf.wanted === wanted }
   const each = condition.group === 'none' ? !wanted : wanted
   const kind = (condition.group === 'any') === wanted ? 'any' : 'all'
   return { kind, of: condition.of.map((member) => normal(member, each)) }
@@ -38,7 +39,7 @@ function simplified(tree: Tree): Tree {
 function nodeOf(members: Tree[]): Node {
   const leaves = members.filter((member): member is Leaf => !('kind' in member))
   const groups = members.filter((member) => 'kind' in member)
-  const [g, ...l] = leaves.toSorted((one, other) => rank(one) - rank(other))
+  const [g, ...l] = leaves.toSorted((one, other) => rank(one) - rank(other)).map(compact)
   const c = groups.map(({ of }) => nodeOf(of))
   return g ? { g, l, c } : { l: [], c }
 }

@@ -71,12 +71,13 @@ const asWritten = (outcome: 'never' | 'always', wanted: boolean): Outcome =>
   wanted ? outcome : outcome === 'never' ? 'always' : 'never'
 
 function judgeLeaf(leaf: Leaf, { pointer, wanted }: Position, { attributes, findings }: Judging): Outcome {
-  const test = leaf.o === 'exists' ? undefined : testOf({ ...leaf, w: leaf.w === wanted })
+  const test = leaf.operator === 'exists' ? undefined : testOf({ ...leaf, wanted: leaf.wanted === wanted })
   if (!test) return 'open'
   // A comparison says nothing about a missing value, so it holds always if it holds for all values.
-  const results = tellingValues([leaf], domainOf(leaf.k, attributes)).map(test)
+  const results = tellingValues([leaf], domainOf(leaf.attribute, attributes)).map(test)
   const outcome = results.every((held) => !held) ? 'never' : results.every((held) => held) ? 'always' : 'open'
-  if (outcome !== 'open') findings.push({ outcome: asWritten(outcome, wanted), pointer, attribute: leaf.k })
+  if (outcome !== 'open')
+    findings.push({ outcome: asWritten(outcome, wanted), pointer, attribute: leaf.attribute })
   return outcome
 }
 
@@ -89,14 +90,16 @@ function contradicting(
 ): string | undefined {
   const leaves = members.flatMap((member) => ('leaf' in member ? [member.leaf] : []))
   const contradict = (ofOne: readonly Leaf[], name: string) => {
-    const tests = ofOne.flatMap((leaf) => testOf({ ...leaf, w: leaf.w === wanted }) ?? [])
+    const tests = ofOne.flatMap((leaf) => testOf({ ...leaf, wanted: leaf.wanted === wanted }) ?? [])
     if (tests.length < 2) return false
     const values = tellingValues(ofOne, domainOf(name, attributes))
     return conjunctive
       ? ![undefined, ...values].some((value) => tests.every((holds) => holds(value)))
       : values.every((value) => tests.some((holds) => holds(value)))
   }
-  const [name] = [...Map.groupBy(leaves, ({ k }) => k)].find(([name, ofOne]) => contradict(ofOne, name)) ?? []
+  const [name] =
+    [...Map.groupBy(leaves, ({ attribute }) => attribute)].find(([name, ofOne]) => contradict(ofOne, name)) ??
+    []
   return name
 }
 

@@ -1,7 +1,7 @@
 import type { Leaf } from './compiled-policy.ts'
 
 // In ns, measured in the compiled module: `base` per comparison, `perItem` per item or character of the operand.
-const base: Record<Leaf['o'], number> = {
+const base: Record<Leaf['operator'], number> = {
   exists: 111,
   eq: 90,
   in: 100,
@@ -22,18 +22,18 @@ const perItem = { in: 7, cidr: 95, includes: 900, subset: 900, overlaps: 1000, c
 const unknownItems = 128
 
 /** The order of evaluation: the cheapest comparison first, because it can make the others unnecessary. */
-export const rank = (leaf: Leaf): number => Object.keys(base).indexOf(leaf.o)
+export const rank = (leaf: Leaf): number => Object.keys(base).indexOf(leaf.operator)
 
 /** The most time that one comparison can take, in µs, with any attributes. For a pattern, the measured time. */
 export function costOf(leaf: Leaf, patternCostUs?: (pattern: string) => number | undefined): number {
-  if (leaf.o === 'matches') return patternCostUs?.(String(leaf.v)) ?? assumedPatternUs
-  return (base[leaf.o] + (perItem[leaf.o as 'in'] ?? 0) * size(leaf)) / 1000
+  if (leaf.operator === 'matches') return patternCostUs?.(String(leaf.value)) ?? assumedPatternUs
+  return (base[leaf.operator] + (perItem[leaf.operator as 'in'] ?? 0) * size(leaf)) / 1000
 }
 
 const assumedPatternUs = 20
 
-function size({ v, f }: Leaf): number {
-  if (Array.isArray(v)) return v.length
-  if (typeof v === 'string') return v.length
-  return f === undefined ? 1 : unknownItems
+function size({ value, from }: Leaf): number {
+  if (Array.isArray(value)) return value.length
+  if (typeof value === 'string') return value.length
+  return from === undefined ? 1 : unknownItems
 }

@@ -44,8 +44,13 @@ export function checkModule(
       detail: `The module reads input.${name}, and the tenant has no attribute ${name}. Define it first.`,
       position: positionAt(text, placeOf(code, name)),
     })
-  const leaf = { k: moduleFinding(module.key), o: 'eq', v: true, w: true } as const
-  return { condition: { leaf, costUs: moduleCostUs } as CheckedCondition, faults }
+  const leaf = {
+    attribute: moduleFinding(module.key),
+    operator: 'eq',
+    value: true,
+    wanted: true,
+  } as const
+  return { condition: { leaf, costUs: moduleCostUs }, faults }
 }
 
 /** Where a module without its comments reads an attribute: `input.resource.key`, or `object.get(input.resource, "key", …)`. */

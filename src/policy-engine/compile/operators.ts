@@ -1,7 +1,7 @@
 import type { Leaf } from './compiled-policy.ts'
 import type { DataType } from './conditions.ts'
 
-type Comparisons = Readonly<Record<string, readonly [Leaf['o'], wanted: boolean]>>
+type Comparisons = Readonly<Record<string, readonly [Leaf['operator'], wanted: boolean]>>
 
 // An operator and its opposite are the same comparison with a different wanted outcome.
 const plain: Comparisons = {
@@ -39,5 +39,10 @@ const comparisonsOf = (type: DataType) => (type === 'array' ? onArrays : plain)
 export const comparisonOf = (operator: string, type: DataType) => comparisonsOf(type)[operator]!
 
 /** The operator that is a comparison with this wanted outcome; undefined where only its opposite has a name. */
-export const operatorOf = ({ o, w }: Pick<Leaf, 'o' | 'w'>, type: DataType): string | undefined =>
-  Object.entries(comparisonsOf(type)).find(([, [name, wanted]]) => name === o && wanted === w)?.[0]
+export const operatorOf = (
+  { operator, wanted }: Pick<Leaf, 'operator' | 'wanted'>,
+  type: DataType,
+): string | undefined =>
+  Object.entries(comparisonsOf(type)).find(
+    ([, [compared, outcome]]) => compared === operator && outcome === wanted,
+  )?.[0]

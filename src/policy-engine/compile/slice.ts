@@ -1,7 +1,7 @@
 import { wildcardOf } from '../catalogue/actions.ts'
+import { compact } from './compact-leaf.ts'
 import {
   type CompiledPolicy,
-  type Leaf,
   type ModuleUse,
   moduleRan,
   type Shadow,
@@ -170,7 +170,7 @@ function entryOf({ id, version, name, priority, compiled }: SlicePolicy) {
 
 /** A denial for as long as the module of an allow policy has not run. A deny policy applies then anyway. */
 function unlessRun({ id, version, name, priority, compiled }: SlicePolicy, { key }: ModuleUse) {
-  const ran: Leaf = { o: 'exists', k: moduleRan(key), w: true }
+  const ran = compact({ operator: 'exists', attribute: moduleRan(key), wanted: true })
   return {
     h: { policy_id: id, version, name, effect: compiled.effect, priority },
     any: { g: ran, l: [], c: [] },

@@ -16,16 +16,26 @@ const other = Symbol('other')
 type Value = Scalar | typeof other | undefined
 
 /** Whether a comparison with constants holds for a value; undefined for any other comparison. */
-export function testOf({ o, v, f, e, w }: Leaf): ((value: Value) => boolean) | undefined {
-  if (o === 'exists') return (value) => (value !== undefined) === w
-  const holds = f === undefined && e === undefined && v !== undefined && comparison(o, [v].flat())
-  return holds ? (value) => value !== undefined && holds(value as Scalar) === w : undefined
+export function testOf({
+  operator,
+  value: constant,
+  from,
+  ends,
+  wanted,
+}: Leaf): ((value: Value) => boolean) | undefined {
+  if (operator === 'exists') return (value) => (value !== undefined) === wanted
+  if (from !== undefined || ends || constant === undefined) return undefined
+  const holds = comparison(operator, [constant].flat())
+  return holds && ((value) => value !== undefined && holds(value as Scalar) === wanted)
 }
 
-function comparison(o: Leaf['o'], values: readonly Scalar[]): ((value: Scalar) => boolean) | undefined {
+function comparison(
+  operator: Leaf['operator'],
+  values: readonly Scalar[],
+): ((value: Scalar) => boolean) | undefined {
   const [low, high] = values as [Scalar, Scalar]
   const among = new Set(values)
-  switch (o) {
+  switch (operator) {
     case 'eq':
     case 'in':
       return (value) => among.has(value)
@@ -43,7 +53,7 @@ export function tellingValues(leaves: readonly Leaf[], domain: Domain): Value[] 
   const { type, allowed, min = -Infinity, max = Infinity } = domain
   if (type === 'boolean') return [true, false]
   if (allowed) return allowed.map((value) => normalised(value, type) as Scalar)
-  const named = leaves.flatMap(({ v = [] }) => v)
+  const named = leaves.flatMap(({ value = [] }) => value)
   if (type !== 'integer' && type !== 'number' && type !== 'datetime') return [...named, other]
   const bounds = [...new Set([min, ...named.map(Number), max])].sort((one, next) => one - next)
   const beside = (at: number, index: number) =>

@@ -42,9 +42,12 @@ export function queryClassifier(
 export function valuesNamed(slice: Slice, attribute: string): string[] {
   const { leaves } = sliceContent(slice)
   const named = leaves.filter(
-    ({ k, o, v }) => k === attribute && (o === 'eq' || o === 'in') && v !== undefined,
+    (leaf) =>
+      leaf.attribute === attribute &&
+      (leaf.operator === 'eq' || leaf.operator === 'in') &&
+      leaf.value !== undefined,
   )
-  const texts = named.flatMap(({ v }) => v).filter((value) => typeof value === 'string')
+  const texts = named.flatMap(({ value }) => value).filter((value) => typeof value === 'string')
   return [...new Set(texts)].sort()
 }
 
@@ -114,14 +117,14 @@ function comparisonsOf(leaves: readonly Leaf[]): Comparisons {
 }
 
 /** The comparison of two attributes by equality, element or order; undefined for any other comparison. */
-function relationOf({ o, k, f, e }: Leaf): ((attrs: Attributes) => string) | undefined {
-  const order = (other: string) => (attrs: Attributes) => sign(attrs[k], attrs[other])
-  if (e) return (attrs) => `${order(e[0])(attrs)} ${order(e[1])(attrs)}`
-  if (f === undefined) return undefined
-  if (o === 'lt' || o === 'lte') return order(f)
-  if (o === 'eq') return (attrs) => equality(attrs[k], attrs[f])
-  if (o === 'in') return (attrs) => element(attrs[k], attrs[f])
-  return o === 'has' ? (attrs) => element(attrs[f], attrs[k]) : undefined
+function relationOf({ operator, attribute, from, ends }: Leaf): ((attrs: Attributes) => string) | undefined {
+  const order = (other: string) => (attrs: Attributes) => sign(attrs[attribute], attrs[other])
+  if (ends) return (attrs) => `${order(ends[0])(attrs)} ${order(ends[1])(attrs)}`
+  if (from === undefined) return undefined
+  if (operator === 'lt' || operator === 'lte') return order(from)
+  if (operator === 'eq') return (attrs) => equality(attrs[attribute], attrs[from])
+  if (operator === 'in') return (attrs) => element(attrs[attribute], attrs[from])
+  return operator === 'has' ? (attrs) => element(attrs[from], attrs[attribute]) : undefined
 }
 
 type Value = AttributeValue | null | undefined
@@ -141,23 +144,30 @@ const element = (one: Value, list: Value) =>
     ? String(list.includes(one))
     : kinds(one, list)
 
-function noteUse({ o, k, v, f }: Leaf, useOf: (name: string) => Use): void {
-  const use = useOf(k)
-  const values = v === undefined || v === null ? [] : [v].flat()
-  if (o === 'exists') return
-  if (f !== undefined) {
+function noteUse({ operator, attribute, value, from }: Leaf, useOf: (name: string) => Use): void {
+  const use = useOf(attribute)
+  const values = value === undefined || value === null ? [] : [value].flat()
+  if (operator === 'exists') return
+  if (from !== undefined) {
     use.whole = true
-    useOf(f).whole = true
-  } else if (byConstants.has(o)) for (const value of values) use.constants.add(value)
-  else if (byBounds.has(o)) for (const value of values) use.bounds.add(Number(value))
-  else if (o === 'starts_with') use.tests.push((text) => text.startsWith(String(v)))
-  else if (o === 'ends_with') use.tests.push((text) => text.endsWith(String(v)))
-  else if (o === 'contains') use.tests.push((text) => text.includes(String(v)))
+    useOf(from).whole = true
+  } else if (byConstants.has(operator)) for (const one of values) use.constants.add(one)
+  else if (byBounds.has(operator)) for (const one of values) use.bounds.add(Number(one))
+  else if (operator === 'starts_with') use.tests.push((text) => text.startsWith(String(value)))
+  else if (operator === 'ends_with') use.tests.push((text) => text.endsWith(String(value)))
+  else if (operator === 'contains') use.tests.push((text) => text.includes(String(value)))
   else use.whole = true
 }
 
-const byConstants: ReadonlySet<Leaf['o']> = new Set(['eq', 'in', 'has', 'overlaps', 'includes', 'subset'])
-const byBounds: ReadonlySet<Leaf['o']> = new Set(['lt', 'lte', 'between'])
+const byConstants: ReadonlySet<Leaf['operator']> = new Set([
+  'eq',
+  'in',
+  'has',
+  'overlaps',
+  'includes',
+  'subset',
+])
+const byBounds: ReadonlySet<Leaf['operator']> = new Set(['lt', 'lte', 'between'])
 
 function classIn({ constants, bounds, tests, whole }: Use, value: AttributeValue): string {
   if (whole) return JSON.stringify(value)

@@ -1,3 +1,4 @@
+import { leavesIn } from '../compile/compact-leaf.ts'
 import type { Leaf, Node, Slice } from '../compile/compiled-policy.ts'
 import type { Obligation } from '../compile/policy-document.ts'
 
@@ -37,4 +38,4 @@ export function sliceContent(slice: Slice): SliceContent {
   return content
 }
 
-const leavesOf = ({ g, l, c }: Node): Leaf[] => [...(g ? [g] : []), ...l, ...c.flatMap(leavesOf)]
+const leavesOf = (node: Node): Leaf[] => [...leavesIn(node), ...node.c.flatMap(leavesOf)]

@@ -21,65 +21,78 @@ export const isKnownName = (name: string): boolean => {
   return !attribute.startsWith('resource.') || attribute === 'resource.type'
 }
 
-export const isKnownLeaf = ({ k, f }: Leaf): boolean => isKnownName(k) && (f === undefined || isKnownName(f))
+export const isKnownLeaf = ({ attribute, from }: Leaf): boolean =>
+  isKnownName(attribute) && (from === undefined || isKnownName(from))
 
 /**
  * A comparison with the resource, with what is known as constants: true and false only where no value of the resource
  * matters. A known value that is missing proves nothing.
  */
 export const restOfLeaf = (leaf: Leaf, known: Known): Rest =>
-  derivedFrom(leaf.k) ? departmentRest(leaf, known) : valueRest(leaf, known)
+  derivedFrom(leaf.attribute) ? departmentRest(leaf, known) : valueRest(leaf, known)
 
 function valueRest(leaf: Leaf, known: Known): Rest {
-  const { o, k, f, e, w } = leaf
-  if (e) {
-    const [from, to] = e.map((name) => known.attrs[name]) as [number, number]
-    return betweenRest({ o, k, v: [from, to], w }, known)
+  const { operator, attribute, from, ends, wanted } = leaf
+  if (ends) {
+    const value = ends.map((name) => known.attrs[name]) as [number, number]
+    return betweenRest({ operator, attribute, value, wanted }, known)
   }
-  if (f === undefined) return ofType(leaf, known)
-  const value = known.attrs[isKnownName(k) ? k : f]
-  if (!isKnownName(k) && !isKnownName(f)) return o === 'in' && known.types[f] !== 'array' ? false : leaf
+  if (from === undefined) return ofType(leaf, known)
+  const value = known.attrs[isKnownName(attribute) ? attribute : from]
+  if (!isKnownName(attribute) && !isKnownName(from))
+    return operator === 'in' && known.types[from] !== 'array' ? false : leaf
   if (value === undefined || value === null) return false
-  const turned = isKnownName(k) ? turnedLeaf({ ...leaf, f }, value, known) : { o, k, v: value, w }
+  const turned = isKnownName(attribute)
+    ? turnedLeaf({ ...leaf, from }, value, known)
+    : { operator, attribute, value, wanted }
   // An element is looked for in lists only.
-  if (turned.o === 'in' && !Array.isArray(turned.v)) return false
-  if (turned.o === 'has' && known.types[turned.k] !== 'array') return false
+  if (turned.operator === 'in' && !Array.isArray(turned.value)) return false
+  if (turned.operator === 'has' && known.types[turned.attribute] !== 'array') return false
   return ofType(turned, known)
 }
 
-/** The same comparison, begun from the other side: `f` is of the resource, and `k` has this value. */
-function turnedLeaf({ o, f, w }: Leaf & { f: string }, v: AttributeValue, known: Known): Leaf {
-  const turned = { k: f, v, w }
-  switch (o) {
+/** The same comparison, begun from the other side: `from` is of the resource, and the attribute has this value. */
+function turnedLeaf(
+  { operator, from, wanted }: Leaf & { from: string },
+  value: AttributeValue,
+  known: Known,
+): Leaf {
+  const turned = { attribute: from, value, wanted }
+  switch (operator) {
     case 'lt':
-      return { ...turned, o: 'lte', w: !w }
+      return { ...turned, operator: 'lte', wanted: !wanted }
     case 'lte':
-      return { ...turned, o: 'lt', w: !w }
+      return { ...turned, operator: 'lt', wanted: !wanted }
     case 'in':
-      return { ...turned, o: 'has' }
+      return { ...turned, operator: 'has' }
     case 'has':
-      return { ...turned, o: 'in' }
+      return { ...turned, operator: 'in' }
     case 'includes':
-      return { ...turned, o: 'subset' }
+      return { ...turned, operator: 'subset' }
     case 'subset':
-      return { ...turned, o: 'includes' }
+      return { ...turned, operator: 'includes' }
     case 'starts_with':
     case 'ends_with':
     case 'contains':
-      return { ...turned, o: 'in', v: [...partsOf(o, String(v), known)] }
+      return { ...turned, operator: 'in', value: [...partsOf(operator, String(value), known)] }
     default:
-      return { ...turned, o }
+      return { ...turned, operator }
   }
 }
 
 /** The texts with which a text starts or ends, or that it contains. */
-function partsOf(o: 'starts_with' | 'ends_with' | 'contains', text: string, { fits }: Known): Set<string> {
+function partsOf(
+  operator: 'starts_with' | 'ends_with' | 'contains',
+  text: string,
+  { fits }: Known,
+): Set<string> {
   const characters = [...text]
   const parts = new Set([''])
   let size = 0
   for (let from = 0; from < characters.length; from++)
     for (let to = characters.length; to > from; to--) {
-      if ((o === 'starts_with' && from > 0) || (o === 'ends_with' && to < characters.length)) break
+      if ((operator === 'starts_with' && from > 0) || (operator === 'ends_with' && to < characters.length))
+        break
       const part = characters.slice(from, to).join('')
       // Repetitions count, because they take time, too.
       size += part.length
@@ -90,34 +103,35 @@ function partsOf(o: 'starts_with' | 'ends_with' | 'contains', text: string, { fi
 }
 
 /** What is left of `in_department`: the ids of the departments for which it holds. An unknown id is no department. */
-function departmentRest({ k, f, v, w }: Leaf, known: Known): Rest {
+function departmentRest({ attribute, from, value, wanted }: Leaf, known: Known): Rest {
   const departments = known.departments ?? new Map<string, string | null>()
   const { order, ranges } = departmentTree(departments)
   const oneOf = (name: string, ids: Scalar[]): Rest =>
-    ids.length > 0 && { o: 'in', k: attributeOf(name), v: ids, w: true }
+    ids.length > 0 && { operator: 'in', attribute: attributeOf(name), value: ids, wanted: true }
   const below = (ids: readonly string[]): Rest => {
-    const chosen = ranges(ids, w)
-    known.fits(idLength * chosen.reduce((sum, [from, to]) => sum + to - from, 0))
+    const chosen = ranges(ids, wanted)
+    known.fits(idLength * chosen.reduce((sum, [start, end]) => sum + end - start, 0))
     return oneOf(
-      k,
-      chosen.flatMap(([from, to]) => order.slice(from, to)),
+      attribute,
+      chosen.flatMap(([start, end]) => order.slice(start, end)),
     )
   }
-  if (f === undefined) return below([v].flat() as string[])
-  if (isKnownName(k)) {
-    const path = known.attrs[k]
+  if (from === undefined) return below([value].flat() as string[])
+  if (isKnownName(attribute)) {
+    const path = known.attrs[attribute]
     if (!Array.isArray(path)) return false
-    known.fits(idLength * (w ? path.length : departments.size - path.length))
-    return oneOf(f, w ? path : [...departments.keys()].filter((id) => !path.includes(id)))
+    known.fits(idLength * (wanted ? path.length : departments.size - path.length))
+    return oneOf(from, wanted ? path : [...departments.keys()].filter((id) => !path.includes(id)))
   }
-  if (isKnownName(f)) {
-    const id = known.attrs[f]
+  if (isKnownName(from)) {
+    const id = known.attrs[from]
     return typeof id === 'string' && below([id])
   }
   function* pairs(): Generator<Rest> {
     let size = 0
     for (const id of departments.keys()) {
-      const pair = joined('all', [{ o: 'eq', k: attributeOf(f!), v: id, w: true }, below([id])])
+      const same: Leaf = { operator: 'eq', attribute: attributeOf(from!), value: id, wanted: true }
+      const pair = joined('all', [same, below([id])])
       size += JSON.stringify(pair).length
       known.fits(size)
       yield pair
@@ -133,45 +147,46 @@ const instants = [-62_167_219_200_000, 253_402_300_799_999] as const
 
 /** A comparison with a constant that conditions on this type can say. */
 function ofType(leaf: Leaf, known: Known): Rest {
-  const { o, k, v, w } = leaf
-  const type = known.types[k]
-  const whatever = (outcome: boolean): Rest => outcome === w && { o: 'exists', k, w: true }
-  if (o === 'in') return elementRest(leaf, known)
-  if (Array.isArray(v) && v.length === 0 && o === 'overlaps') return whatever(false)
-  if (Array.isArray(v) && v.length === 0 && o === 'includes') return whatever(true)
-  if (type !== 'datetime' || v === undefined) return leaf
-  if (o === 'between') return betweenRest(leaf, known)
-  const instant = Number(v)
+  const { operator, attribute, value, wanted } = leaf
+  const type = known.types[attribute]
+  const whatever = (outcome: boolean): Rest =>
+    outcome === wanted && { operator: 'exists', attribute, wanted: true }
+  if (operator === 'in') return elementRest(leaf, known)
+  if (Array.isArray(value) && value.length === 0 && operator === 'overlaps') return whatever(false)
+  if (Array.isArray(value) && value.length === 0 && operator === 'includes') return whatever(true)
+  if (type !== 'datetime' || value === undefined) return leaf
+  if (operator === 'between') return betweenRest(leaf, known)
+  const instant = Number(value)
   if (instant >= instants[0] && instant <= instants[1]) return leaf
-  return whatever(o !== 'eq' && instant > instants[1])
+  return whatever(operator !== 'eq' && instant > instants[1])
 }
 
 function betweenRest(leaf: Leaf, known: Known): Rest {
-  const { k, v, w } = leaf
-  const [from, to] = v as [number, number]
+  const { attribute, value, wanted } = leaf
+  const [from, to] = value as [number, number]
   if (from >= instants[0] && to <= instants[1] && from <= to) return leaf
   const ends: Leaf[] = [
-    { o: 'lt', k, v: from, w: !w },
-    { o: 'lte', k, v: to, w },
+    { operator: 'lt', attribute, value: from, wanted: !wanted },
+    { operator: 'lte', attribute, value: to, wanted },
   ]
   return joined(
-    w ? 'all' : 'any',
+    wanted ? 'all' : 'any',
     ends.map((end) => ofType(end, known)),
   )
 }
 
 /** Of a list, only items of the type of the attribute can be equal to it. */
 function elementRest(leaf: Leaf, { types }: Known): Rest {
-  const { k, v, w } = leaf
-  const type = types[k] === 'integer' ? 'number' : (types[k] ?? 'string')
-  const items = (v as Scalar[]).filter((item) => typeof item === type)
+  const { attribute, value, wanted } = leaf
+  const type = types[attribute] === 'integer' ? 'number' : (types[attribute] ?? 'string')
+  const items = (value as Scalar[]).filter((item) => typeof item === type)
   if (type === 'boolean')
     return joined(
       'any',
       [true, false]
-        .filter((one) => items.includes(one) === w)
-        .map((one): Leaf => ({ o: 'eq', k, v: one, w: true })),
+        .filter((one) => items.includes(one) === wanted)
+        .map((one): Leaf => ({ operator: 'eq', attribute, value: one, wanted: true })),
     )
-  if (items.length > 0) return { ...leaf, v: items }
-  return !w && { o: 'exists', k, w: true }
+  if (items.length > 0) return { ...leaf, value: items }
+  return !wanted && { operator: 'exists', attribute, wanted: true }
 }

@@ -191,11 +191,14 @@ function openSlice(slice: Slice): Slice {
   return open
 }
 
+// What is left is longer than the filter written of it: each comparison also says which outcome is wanted.
+const maxRestBytes = (4 / 3) * maxFilterBytes
+
 /** Ends work on filters that become too long, before all of it is done. */
 function roomForFilters() {
   let taken = 0
   const fits = (characters: number) => {
-    if (taken + characters > maxFilterBytes) throw new Unplanned({ unplanned: 'too_large' })
+    if (taken + characters > maxRestBytes) throw new Unplanned({ unplanned: 'too_large' })
   }
   return {
     fits,

@@ -1,3 +1,4 @@
+import { compact, leavesIn } from '../compile/compact-leaf.ts'
 import type { Leaf, Node, Proof } from '../compile/compiled-policy.ts'
 
 type Kind = 'all' | 'any'
@@ -31,12 +32,11 @@ interface Split {
 /** Divides proofs into parts that the module can decide now, and the rest. */
 export function splitProofs(isKnown: (leaf: Leaf) => boolean) {
   const parts: Proof[] = []
-  const leavesOf = ({ g, l }: Node) => (g ? [g, ...l] : l)
-  const isWhole = (node: Node): boolean => leavesOf(node).every(isKnown) && node.c.every(isWhole)
+  const isWhole = (node: Node): boolean => leavesIn(node).every(isKnown) && node.c.every(isWhole)
 
   function split(kind: Kind, node: Node): Split {
-    const leaves = leavesOf(node)
-    const known: Node = { l: leaves.filter(isKnown), c: node.c.filter(isWhole) }
+    const leaves = leavesIn(node)
+    const known: Node = { l: leaves.filter(isKnown).map(compact), c: node.c.filter(isWhole) }
     const others = node.c.filter((child) => !isWhole(child))
     const below = kind === 'all' ? 'any' : 'all'
     const of = [...leaves.filter((leaf) => !isKnown(leaf)), ...others.map((child) => split(below, child))]

@@ -13,12 +13,13 @@ export function conditionOf(rest: OpenRest, types: Types): Condition {
 }
 
 function comparisonOf(leaf: Leaf, types: Types): Condition {
-  const { o, k, v, f, w } = leaf
-  const type = types[k] ?? 'string'
+  const { attribute, value, from, wanted } = leaf
+  const type = types[attribute] ?? 'string'
   const operator = operatorOf(leaf, type)
-  if (operator === undefined) return { none: [comparisonOf({ ...leaf, w: !w }, types)] }
-  const operand = f === undefined ? o !== 'exists' && { value: written(v!, type) } : { value_from: f }
-  return { attribute: k, operator: operator as ConditionLeaf['operator'], ...operand }
+  if (operator === undefined) return { none: [comparisonOf({ ...leaf, wanted: !wanted }, types)] }
+  const operand =
+    from === undefined ? leaf.operator !== 'exists' && { value: written(value!, type) } : { value_from: from }
+  return { attribute, operator: operator as ConditionLeaf['operator'], ...operand }
 }
 
 const written = (value: Scalar | Scalar[], type: DataType): Scalar | Scalar[] =>
@@ -29,5 +30,5 @@ const instantText = (ms: Scalar) => new Date(Number(ms)).toISOString()
 /** Adds the attributes that a rest compares, with their types. */
 export function noteAttributes(rest: OpenRest, types: Types, found: Record<string, DataType>): void {
   if ('kind' in rest) for (const one of rest.of) noteAttributes(one, types, found)
-  else for (const name of rest.f === undefined ? [rest.k] : [rest.k, rest.f]) found[name] = types[name]!
+  else for (const name of [rest.attribute, rest.from ?? rest.attribute]) found[name] = types[name]!
 }
