@@ -150,8 +150,8 @@ async function addTenants(url: string, count: number): Promise<void> {
     `insert into tenants (id, name, slug, created_at, updated_at) select ${id('t')}, 'T' || n, 'more-' || n, now(), now() ${each}`,
     `insert into users (id, email, password_hash, first_name, last_name, date_joined, updated_at)
      select ${id('u')}, 'more' || n || '@example.com', 'x', 'More', 'Person', now(), now() ${each}`,
-    `insert into memberships (tenant_id, id, user_id, email, joined_at, updated_at)
-     select ${id('t')}, ${id('m')}, ${id('u')}, 'more' || n || '@example.com', now(), now() ${each}`,
+    `insert into memberships (tenant_id, id, user_id, email, first_name, last_name, is_active, date_joined, person_version, joined_at, updated_at)
+     select ${id('t')}, ${id('m')}, ${id('u')}, 'more' || n || '@example.com', 'More', 'Person', true, now(), 1, now(), now() ${each}`,
     `insert into person_memberships (tenant_id, user_id) select ${id('t')}, ${id('u')} ${each}`,
     `insert into tenant_revisions (tenant_id) select ${id('t')} ${each}`,
     `insert into roles (tenant_id, id, name, name_key, created_at, updated_at)

@@ -56,6 +56,15 @@ export const invalidField = (field: string, detail: string, code = 'invalid') =>
 export const notFound = (message = 'Not found, or not visible to you.') =>
   new ApiError(404, 'not_found', message)
 
+/** 409: what a call refers to is not as it was when the call read it. */
+export const overtaken = (cause?: unknown) =>
+  new ApiError(
+    409,
+    'overtaken',
+    'An object that this call refers to was just changed or deleted. Read it again.',
+    { cause },
+  )
+
 /** RFC 6750 §3: every 401 names the scheme, and the error when a token was presented. */
 export const unauthorized = (code: string, message: string, challenge = '') =>
   new ApiError(401, code, message, {

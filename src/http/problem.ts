@@ -2,7 +2,7 @@ import type { Context, Middleware } from 'koa'
 import type { Logger } from 'pino'
 import { foreignKeyViolation } from '../database/executor/database-errors.ts'
 import { isDatabaseUnavailable, sqlState } from '../database/executor/transaction.ts'
-import { ApiError, unavailable } from '../errors.ts'
+import { ApiError, overtaken, unavailable } from '../errors.ts'
 import { AuthorizationUnavailable } from '../policy-engine/evaluate/engine.ts'
 
 const titles: Record<number, string> = {
@@ -103,16 +103,8 @@ function asApiError(thrown: unknown): ApiError {
       2,
       thrown,
     )
-  // A foreign key: an object that the call refers to was deleted meanwhile, for example an erased user.
-  if (sqlState(thrown) === foreignKeyViolation)
-    return new ApiError(
-      409,
-      'overtaken',
-      'An object that this call refers to was just deleted. Read it again.',
-      {
-        cause: thrown,
-      },
-    )
+  // A foreign key: an object that the call refers to was deleted meanwhile, such as an erased user, or a person who joins changed.
+  if (sqlState(thrown) === foreignKeyViolation) return overtaken(thrown)
   return new ApiError(
     500,
     'internal_error',

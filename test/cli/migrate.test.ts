@@ -39,9 +39,9 @@ t.test(
     const process = await connectedAs('bailiwick-api')
     t.match(await callCli(['migrate'], { env }), {
       code: 1,
-      said: /^Processes of a release before 0\.2\.0 are connected.*: bailiwick-api \(1\)\. Nothing was changed\. Stop them/,
+      said: /^Processes of a release before 0\.3\.0 are connected.*: bailiwick-api \(1\)\. Nothing was changed\. Stop them/,
     })
-    await process.query("set application_name = 'bailiwick-api/0.2.0'")
+    await process.query("set application_name = 'bailiwick-api/0.3.0'")
     t.same((await runCli(['migrate', '--json'], { env })).json(), { applied: missing })
     t.match(await callCli(['migrate'], { env }), { code: 0, out: 'Up to date\n' })
     t.match(await callCli(['migrate', '--check'], { env }), { code: 0, out: 'Up to date\n' })

@@ -107,8 +107,8 @@ t.test('an owner', { skip }, async (t) => {
            select gen_random_uuid(), 'p' || n || '@${mark}', 'x', '<img src=x> ' || n, E'\\u202eedis', now(), now()
            from generate_series(1, 9999) n returning id, email, first_name, last_name)
          insert into memberships
-           (tenant_id, id, user_id, email, first_name, last_name, attributes, joined_at, updated_at)
-         select '${owner.tenantId}', gen_random_uuid(), id, email, first_name, last_name, '{}', now(), now() from people`,
+           (tenant_id, id, user_id, email, first_name, last_name, is_active, date_joined, person_version, joined_at, updated_at)
+         select '${owner.tenantId}', gen_random_uuid(), id, email, first_name, last_name, true, now(), 1, now(), now() from people`,
       )
       await follow(page, '/members')
       await page.getByText('10,000 in all').waitFor()

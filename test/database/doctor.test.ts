@@ -133,8 +133,8 @@ t.test('a membership that person_memberships lacks is a finding, and one too man
     insert into tenants (id, name, slug, created_at, updated_at) values ('${tenant}', 'x', '${tenant}', now(), now());
     insert into users (id, email, password_hash, date_joined, updated_at)
     values ('${member}', 'member@example.com', '', now(), now()), ('${gone}', 'gone@example.com', '', now(), now());
-    insert into memberships (tenant_id, id, user_id, email, joined_at, updated_at)
-    values ('${tenant}', gen_random_uuid(), '${member}', 'member@example.com', now(), now());
+    insert into memberships (tenant_id, id, user_id, email, is_active, date_joined, person_version, joined_at, updated_at)
+    values ('${tenant}', gen_random_uuid(), '${member}', 'member@example.com', true, now(), 1, now(), now());
     insert into row_counts (tenant_id, relation, rows) values ('${tenant}', 'memberships', 1);
     insert into person_memberships (tenant_id, user_id) values ('${tenant}', '${gone}')`)
   const { ok, findings, text } = await ask(configWith(urls.api))

@@ -33,8 +33,8 @@ for (const { id, user, role, department, membership } of [a, b])
       values ('${id}', '${role}', 'Auditor', 'auditor', now(), now());
     insert into departments (tenant_id, id, name, created_at, updated_at)
       values ('${id}', '${department}', 'Sales', now(), now());
-    insert into memberships (tenant_id, id, user_id, email, joined_at, updated_at)
-      values ('${id}', '${membership}', '${user}', '', now(), now())`)
+    insert into memberships (tenant_id, id, user_id, email, is_active, date_joined, person_version, joined_at, updated_at)
+      values ('${id}', '${membership}', '${user}', '${user}@example.test', true, now(), 1, now(), now())`)
 
 /** Runs a statement for a tenant and rolls back; gives the number of changed rows, or the SQLSTATE. */
 async function run(tenant: { id: string }, sql: string, values: unknown[]): Promise<number | string> {

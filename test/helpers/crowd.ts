@@ -35,8 +35,9 @@ const insertCrowd = `
     insert into users (id, email, password_hash, first_name, last_name, date_joined, updated_at)
     select user_id, email, '', 'First' || n, 'Last' || n, at, at from people),
   members as (
-    insert into memberships (tenant_id, id, user_id, email, first_name, last_name, joined_at, updated_at)
-    select $1, membership_id, user_id, email, 'First' || n, 'Last' || n, at, at from people),
+    insert into memberships (tenant_id, id, user_id, email, first_name, last_name, is_active, date_joined, person_version,
+      joined_at, updated_at)
+    select $1, membership_id, user_id, email, 'First' || n, 'Last' || n, true, at, 1, at, at from people),
   assigned as (
     insert into membership_roles (tenant_id, membership_id, role_id)
     select $1, membership_id, r.id from people join roles r on r.tenant_id = $1 and r.name = $4),

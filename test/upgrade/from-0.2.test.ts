@@ -71,8 +71,14 @@ t.test('migrate puts one row in the place of the 51, and applies what came since
   t.equal(missing[0], '0100-baseline')
   const older = new pg.Client({ connectionString: old.urls.api, application_name: 'bailiwick-api' })
   await older.connect()
-  t.same((await callCli(['migrate', '--json'], { env })).json(), { applied: missing }, 'while 0.2 serves')
+  const kept = await ledger()
+  t.match(await callCli(['migrate'], { env }), {
+    code: 1,
+    said: /Processes of a release before 0\.3\.0 are connected, which would store wrong data on the new schema: bailiwick-api \(1\)/,
+  })
+  t.same(await ledger(), kept, 'nothing was changed')
   await older.end()
+  t.same((await callCli(['migrate', '--json'], { env })).json(), { applied: missing })
   t.same(await ledger(), missing.toSorted())
   t.match(await callCli(['migrate'], { env }), { code: 0, out: 'Up to date\n' })
   t.same(await catalogue(url), await catalogue(fresh.urls.superuser), 'and then it is as a fresh database')

@@ -249,8 +249,8 @@ t.test('the statements of tenants read other people only through their own membe
     'src/tenancy/members/list-store.ts: from users i where not i.is_active', // ids, to leave out of memberships
     'src/tenancy/members/list-store.ts: join users u', // pageOfMembers adds the condition
     'src/tenancy/members/list-store.ts: join users u',
+    'src/tenancy/members/person-store.ts: from users u where $n', // as the system role, or the person of the scope
     'src/tenancy/members/store.ts: join users u on u.id = $n', // the person whose memberships they are
-    'src/tenancy/members/store.ts: from users u where u.id = $n and u.is_active', // as the system role
     'src/tenancy/tenants/store.ts: join users u on u.id = $n', // the person whose first tenant it is
     'src/tenancy/tenants/store.ts: from users where id = $n and a lock', // the caller
   ])

@@ -151,6 +151,7 @@ export const globalKeys: Record<string, string> = {
   passkeys_credential: 'a credential id names one key everywhere, and a person cannot guess that of another',
   refresh_families_jti_hash_key: 'hashes of 256 random bits: a collision cannot be guessed',
   tenants_slug_key: 'a slug is public by design, and creating a tenant is rate limited',
+  users_copied: 'contains the id, which is unique by itself: copies in memberships refer to it',
   users_email_key:
     'an address belongs to one user in all tenants; REGISTRATION_HIDE_EXISTING makes registration answer alike',
 }

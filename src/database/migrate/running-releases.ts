@@ -4,6 +4,8 @@ import { version } from '../../settings/version.ts'
 /** The migrations on whose schema earlier releases do not work, and the first release that does. */
 export const firstReleaseOn: Readonly<Record<string, string>> = {
   '0100-baseline': '0.2.0',
+  // Inserts memberships without the copies.
+  '0137-copies-of-people.sql': '0.3.0',
 }
 
 /** The `application_name` of a process's connections: its kind, and the release, for `migrate`. */

@@ -68,7 +68,7 @@ function joinAsCaller(deps: Deps, caller: Caller, offer: Offer): Promise<MemberR
   const at = deps.clock()
   if (caller.auth.user.email !== offer.email) throw emailMismatch()
   return inTenant(deps.db, { tenantId: offer.tenant_id, userId }, async (tx) => {
-    willChange(tx, userId) // before insertMember names them: verifyByInvitation does
+    willChange(tx, userId)
     const user = await findUser(tx, userId)
     if (user?.email !== offer.email) throw emailMismatch()
     const person = { id: userId, email: user.email, firstName: user.first_name, lastName: user.last_name }

@@ -31,7 +31,7 @@ export function createOwnTenantOnceADay(
   const at = deps.clock()
   const id = timeOrderedId(at)
   return inTenant(deps.db, { tenantId: id, userId: founder.id }, async (tx) => {
-    willChange(tx, founder.id) // before insertMember names them
+    willChange(tx, founder.id)
     if (!(await claimOwnTenant(tx, { userId: founder.id, tenantId: id, since: at - dayMs, at }))) return null
     await createPersonalTenant(tx, deps, { id, founder, requestInfo, at })
     return id

@@ -119,7 +119,6 @@ interface RestoredAddress {
 
 const restoredRow = z.object({
   first_name: z.string(),
-  last_name: z.string(),
   replaced: z.string(),
   replaced_proven: z.boolean(),
   changed: z.boolean(),
@@ -145,7 +144,7 @@ export async function restoreAddress(
       codes_email = null, codes_until = null, version = u.version + 1, updated_at = ${instant(at)}
     from before
     where u.id = before.id and not exists (select 1 from users o where o.email = ${email} and o.id <> ${id})
-    returning u.first_name, u.last_name, before.email as replaced,
+    returning u.first_name, before.email as replaced,
       before.email_verified_at is not null as replaced_proven, before.email <> ${email} as changed,
       before.email_verified_at is null and u.email_verified_at is not null as verified_now`)
     if (restored?.verified_now && verifiedAt !== null) makeEmailDevice(tx, id, verifiedAt)

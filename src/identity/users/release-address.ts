@@ -6,7 +6,6 @@ import { countTokensSince, endTokensSentElsewhere } from '../../messages/links/l
 import { unreachableEmail } from '../../messages/mail/email-address.ts'
 import { sendMail } from '../../messages/mail/send-mail.ts'
 import { appendEvent } from '../../messages/outbox/append-event.ts'
-import { copyProfile } from '../../tenancy/members/store.ts'
 import { findFirstTenantOf } from '../../tenancy/tenants/store.ts'
 import { revokeKeysOf } from '../api-keys/store.ts'
 import { mailVerificationLink } from '../email-verification/send-verification.ts'
@@ -126,8 +125,7 @@ async function changeAddress(
     at,
   })
   if (!moved) return false
-  const { first_name: firstName, last_name: lastName, replaced } = moved
-  await copyProfile(tx, { id, email, firstName, lastName })
+  const { first_name: firstName, replaced } = moved
   await endTokensSentElsewhere(tx, { id, email, at })
   const ending = { userId: id, exceptId: null, reason: 'rejected', at } as const
   revokeKeysOf(tx, { userId: id, at })

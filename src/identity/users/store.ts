@@ -321,19 +321,3 @@ export const countWaysIn = (tx: Tx, userId: string, at: number): Promise<WaysIn>
     select (select count(*) from passkeys where user_id = ${userId}) as passkeys,
            (select count(*) from api_keys where user_id = ${userId} and revoked_at is null
               and expires_at > ${instant(at)}) as keys`)
-
-/**
- * Whether a member has entered the tenant or came by an invitation. Others were added by their id, and may not know of it.
- * What was accepted before the first proof of their address, another person can have accepted.
- */
-export function hasTakenPart(
-  tx: Tx,
-  { userId, tenantId }: { userId: string; tenantId: string },
-): Promise<boolean> {
-  return tx.exists(sql.unsafe`
-    select 1 from memberships m join users u on u.id = m.user_id where m.tenant_id = ${tenantId} and m.user_id = ${userId}
-      and (m.last_entered_at is not null
-           or exists (select 1 from invitations i
-                      where i.tenant_id = ${tenantId} and i.accepted_by = m.user_id and i.accepted_at >= m.joined_at
-                        and (u.first_proof_at is null or i.accepted_at > u.first_proof_at)))`)
-}

@@ -7,7 +7,6 @@ import { endLaterTokens, endTokens, endTokensSentElsewhere } from '../../message
 import { deadLink, findLink, type PresentedLink, spendLink } from '../../messages/links/one-time-link.ts'
 import { sendMail } from '../../messages/mail/send-mail.ts'
 import { appendEvent } from '../../messages/outbox/append-event.ts'
-import { copyProfile } from '../../tenancy/members/store.ts'
 import { revokeKeysOf } from '../api-keys/store.ts'
 import { recordRemoved } from '../otp/record-device.ts'
 import { deleteYoungDevices } from '../otp/store.ts'
@@ -36,7 +35,7 @@ export async function undoEmailChange(deps: Deps, requestInfo: RequestInfo, toke
     const evicted = await evictUnproven(tx, deps, { email, exceptId: id, requestInfo, at })
     const restored = await restoreAddress(tx, { id, email, verifiedAt: at, at })
     if (!restored) throw deadLink()
-    const { first_name: firstName, last_name: lastName, replaced, replaced_proven, changed } = restored
+    const { first_name: firstName, replaced, replaced_proven, changed } = restored
     forgetProofsSince(tx, { id, since, firstProofAt, passwordHash: unusableHash() })
     await endLinksSince(tx, link)
     await removeFactorsSince(tx, link, requestInfo)
@@ -45,7 +44,6 @@ export async function undoEmailChange(deps: Deps, requestInfo: RequestInfo, toke
     const common = { tenantId, requestId: requestInfo.requestId, at }
     await endSessions(tx, { ...common, userId: id, exceptId: null, reason: 'undone' })
     if (!changed) return evicted
-    await copyProfile(tx, { id, email, firstName, lastName })
     const event = { type: 'identity.user_updated', subject: id, data: { user_id: id }, actorId: id } as const
     await appendEvent(tx, { ...common, ...event })
     await appendAudit(tx, {

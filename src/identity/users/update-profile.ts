@@ -6,7 +6,6 @@ import { appendAudit, changesBetween, doneBy } from '../../messages/audit/append
 import { appendEvent } from '../../messages/outbox/append-event.ts'
 import { preconditionFailed } from '../../request/answer/etag.ts'
 import type { Caller } from '../../request/caller.ts'
-import { copyProfile } from '../../tenancy/members/store.ts'
 import { assertDomainsKept } from '../../tenancy/tenants/email-domains.ts'
 import { checkCurrentPassword } from '../auth/check-password.ts'
 import { hiddenMs, mailAddressOwner } from '../auth/mail-address-owner.ts'
@@ -79,7 +78,6 @@ async function writeProfile(
     if (!updated && !(await isUserAmong(tx, id, versions))) throw preconditionFailed()
     if (!updated) return
     const { email: now, first_name, last_name, previous_email: before } = updated
-    await copyProfile(tx, { id, email: now, firstName: first_name, lastName: last_name })
     if (now !== before) await finishAddressChange(deps, tx, caller, updated, at)
     await recordUpdated(tx, caller, at)
     await appendAudit(tx, {

@@ -69,10 +69,10 @@ export function seedMember(
   tenantId: string,
   person: SeedPerson & { role: string },
 ): Promise<string | null> {
-  return insertPerson(deps, tenantId, person, async (tx, user) => {
+  return insertPerson(deps, tenantId, person, async (tx, { id: userId }) => {
     const at = deps.clock()
     const roleIds = await idsOfRole(tx, tenantId, person.role)
-    await insertMember(tx, { id: timeOrderedId(at), tenantId, user, departmentId: null, roleIds, at })
+    await insertMember(tx, { id: timeOrderedId(at), tenantId, userId, departmentId: null, roleIds, at })
   })
 }
 

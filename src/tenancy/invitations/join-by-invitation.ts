@@ -66,9 +66,9 @@ export async function joinByInvitation(tx: Tx, offer: Offer, newcomer: Newcomer)
   const roleIds = await assertStillGivable(tx, tenantId, accepted)
   const newId = timeOrderedId(at)
   const { department_id: departmentId, external_id: externalId, created_at: joinedBy } = accepted
-  const given = { tenantId, roleIds, departmentId, at }
-  const isNew = await insertMember(tx, { ...given, id: newId, user: person })
-  const memberId = isNew ? newId : await raiseMember(tx, { ...given, userId: person.id, joinedBy })
+  const given = { tenantId, userId: person.id, roleIds, departmentId, at }
+  const isNew = await insertMember(tx, { ...given, id: newId, accepts: true })
+  const memberId = isNew ? newId : await raiseMember(tx, { ...given, joinedBy })
   if (memberId === null) throw new ApiError(409, 'already_member', 'You are already a member of this tenant.')
   // As roles are added and none is taken away: a name that the member has stays.
   const isUnnamed = isNew || (await findMember(tx, tenantId, memberId))?.external_id === null

@@ -16,12 +16,14 @@ import { findTenant } from '../tenants/store.ts'
 import { checkAttributes } from './check-attributes.ts'
 import { auditedMember, type NewMember } from './member-schemas.ts'
 import { nameMember } from './name-member.ts'
-import { findMember, findPerson, insertMember, lockMemberShared, type MemberRow } from './store.ts'
+import { findPerson, type Person } from './person-store.ts'
+import { findMember, insertMember, lockMemberShared, type MemberRow } from './store.ts'
 
 /**
  * Adds a person, known by id, to the caller's tenant and notifies them by mail. 400 for an unknown person, role or
  * department, 403 for a role with permissions that the caller lacks, and without `policy:update` for a department, a
- * manager, attributes or an `external_id`, 409 `already_member` or `key_taken`, 429 `throttled` for too many
+ * manager, attributes or an `external_id`, 409 `already_member` or `key_taken`, 409 `overtaken` for a person who changed
+ * since they were read, 429 `throttled` for too many
  * mails to this person or to too many people outside the tenant.
  */
 export async function addMember(
@@ -47,8 +49,8 @@ export async function addMember(
   const roleIds = roles.map((role) => role.id)
   const { attributes } = body
   if (attributes) await checkAttributes(tx, tenantId, attributes)
-  const added = { id, tenantId, user, departmentId, managerId, roleIds, attributes, at }
-  if (!(await insertMember(tx, added)))
+  const added = { id, tenantId, userId: user.id, departmentId, managerId, roleIds, attributes, at }
+  if (!(await insertMember(tx, added, user)))
     throw new ApiError(409, 'already_member', 'This person is already a member.')
   if (body.external_id) await nameMember(tx, { tenantId, memberId: id, externalId: body.external_id })
   await mailAdded(tx, deps, caller, { user, membershipId: id, tenantName: tenant.name, at })
@@ -72,8 +74,6 @@ export async function personToAdd({ db }: Pick<Deps, 'db'>, { user_id: id }: New
   if (!user) throw invalidField('user_id', 'There is no person with this id.', 'unknown')
   return user
 }
-
-type Person = NonNullable<Awaited<ReturnType<typeof findPerson>>>
 
 interface Added {
   user: { id: string; email: string }

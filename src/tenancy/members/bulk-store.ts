@@ -13,8 +13,8 @@ interface NewMembers {
 }
 
 /**
- * Inserts people as members, all with the same roles and without a department, in a few statements. The people must be rows of
- * this transaction, which no other transaction can erase yet: it does not lock them.
+ * Inserts people as members, all with the same roles and without a department, in a few statements. The people must be those of
+ * `insertVerifiedUsers` in this transaction, with the same `at`. No other transaction can change them yet: it does not lock them.
  */
 export function insertMembers(tx: Tx, { tenantId, members, roleIds, at: atMs }: NewMembers): void {
   const at = new Date(atMs).toISOString()
@@ -25,13 +25,18 @@ export function insertMembers(tx: Tx, { tenantId, members, roleIds, at: atMs }: 
     email,
     firstName,
     lastName,
+    true,
+    true,
+    at,
+    1,
     '{}',
     at,
     at,
   ])
   for (const values of listsOfValues(rows))
     tx.later(sql.unsafe`
-      insert into memberships (tenant_id, id, user_id, email, first_name, last_name, attributes, joined_at, updated_at)
+      insert into memberships (tenant_id, id, user_id, email, first_name, last_name, is_active, email_verified, date_joined,
+                               person_version, attributes, joined_at, updated_at)
       ${values}`)
   addPersonMemberships(
     tx,

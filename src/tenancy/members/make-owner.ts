@@ -39,7 +39,7 @@ async function addAsOwner(tx: Tx, { tenant, person, at }: NewOwner): Promise<str
   const roles = await lockRolesNamed(tx, tenant.id, ['owner'])
   const id = timeOrderedId(at)
   const roleIds = roles.map((role) => role.id)
-  const member = { id, tenantId: tenant.id, user: person, departmentId: null, roleIds, at }
+  const member = { id, tenantId: tenant.id, userId: person.id, departmentId: null, roleIds, at }
   if (!(await insertMember(tx, member)))
     throw new Error('The person has just become a member. Run the command again.')
   return id

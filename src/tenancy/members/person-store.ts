@@ -1,5 +1,41 @@
+import type { FragmentSqlToken } from 'slonik'
+import { z } from 'zod'
 import { listsOfValues } from '../../database/executor/rows.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { lock } from '../../database/locks.ts'
+import { isProven } from '../../database/proven-address.ts'
+import { overtaken } from '../../errors.ts'
+
+const personRow = z.object({
+  id: z.uuid(),
+  email: z.string(),
+  emailVerified: z.boolean(),
+  firstName: z.string(),
+  lastName: z.string(),
+  isActive: z.boolean(),
+  dateJoined: z.number(),
+  version: z.number(),
+})
+
+/** A person with all that their memberships copy. */
+export type Person = z.infer<typeof personRow>
+
+const selectPerson = (tx: Tx, condition: FragmentSqlToken): Promise<Person | null> =>
+  tx.maybeOne(sql.type(personRow)`
+    select u.id, u.email, ${isProven} as "emailVerified", u.first_name as "firstName", u.last_name as "lastName",
+           u.is_active as "isActive", u.date_joined as "dateJoined", u.version
+    from users u where ${condition}`)
+
+/** An active person by id, or null. As the system role. */
+export const findPerson = (tx: Tx, userId: string): Promise<Person | null> =>
+  selectPerson(tx, sql.fragment`u.id = ${userId} and u.is_active`)
+
+/** The person of the scope, who does not change until the transaction ends. 409 `overtaken` if they were erased meanwhile. */
+export async function lockPerson(tx: Tx, userId: string): Promise<Person> {
+  const person = await selectPerson(tx, sql.fragment`u.id = ${userId} ${lock(tx, userId, 'no key update')}`)
+  if (!person) throw overtaken()
+  return person
+}
 
 // person_memberships says in which tenants a person is a member, so that what asks for all of them finds each by its tenant
 // (src/database/memberships-of.ts). Each statement that inserts or deletes memberships of people calls a function of

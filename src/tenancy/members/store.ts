@@ -9,7 +9,7 @@ import { forgetMember } from '../../database/isolation/member-references.ts'
 import { willName } from '../../database/locks.ts'
 import { isFromBefore, isProven } from '../../database/proven-address.ts'
 import { dataTypes } from '../../policy-engine/compile/conditions.ts'
-import { addPersonMemberships, deletePersonMembership } from './person-store.ts'
+import { addPersonMemberships, deletePersonMembership, lockPerson, type Person } from './person-store.ts'
 
 const ownedRow = z.object({ owned: z.boolean() })
 
@@ -42,37 +42,42 @@ export type MemberRow = z.infer<typeof memberRow>
 export const memberColumns = (tenantId: string) => sql.fragment`
   m.id, m.kind, m.user_id, m.external_id, m.email, ${isProven} as email_verified, m.first_name, m.last_name, u.is_active,
   m.department_id, m.manager_id, m.status, m.attributes,
-  m.joined_at, m.updated_at, m.version,
+  m.joined_at, m.updated_at, m.version + m.person_version as version,
   array(select r.name from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
         where mr.tenant_id = ${tenantId} and mr.membership_id = m.id order by r.created_at, r.id) as roles`
 
 interface NewMember {
   id: string
   tenantId: string
-  user: { id: string; email: string; firstName: string; lastName: string }
+  userId: string
   departmentId: string | null
   managerId?: string | null
   roleIds: readonly string[]
   attributes?: Record<string, unknown> | undefined
+  /** Whether the person accepts an invitation; else they may not know of the tenant. */
+  accepts?: boolean
   at: number
 }
 
 /**
- * Inserts a membership with its roles; false when the person is already a member. Waits while the person is being erased, and
+ * Inserts a membership with its roles; false when the person is already a member. Without `known` the person is that of the
+ * scope, who is locked. A person who was read before, as the system role, can have changed or be erased since: it waits for that, and
  * then fails with the SQL state 23503.
  */
-export async function insertMember(tx: Tx, member: NewMember): Promise<boolean> {
-  const { id, tenantId, user, departmentId, managerId = null, roleIds, attributes = {} } = member
+export async function insertMember(tx: Tx, member: NewMember, known?: Person): Promise<boolean> {
+  const { id, tenantId, userId, departmentId, managerId = null, roleIds, attributes = {}, accepts } = member
   const at = instant(member.at)
-  willName(tx, user.id)
+  if (known) willName(tx, userId)
+  const person = known ?? (await lockPerson(tx, userId))
   const inserted = await tx.maybeOne(sql.type(idRow)`
-    insert into memberships (tenant_id, id, user_id, email, first_name, last_name, department_id,
-                             manager_id, attributes, joined_at, updated_at)
-    values (${tenantId}, ${id}, ${user.id}, ${user.email}, ${user.firstName}, ${user.lastName}, ${departmentId},
-            ${managerId}, ${sql.jsonb(attributes as never)}, ${at}, ${at})
+    insert into memberships (tenant_id, id, user_id, email, first_name, last_name, is_active, email_verified, date_joined,
+                             person_version, department_id, manager_id, attributes, accepted_at, joined_at, updated_at)
+    values (${tenantId}, ${id}, ${userId}, ${person.email}, ${person.firstName}, ${person.lastName}, ${person.isActive},
+            ${person.emailVerified}, ${instant(person.dateJoined)}, ${person.version}, ${departmentId}, ${managerId},
+            ${sql.jsonb(attributes as never)}, ${instant(accepts ? member.at : null)}, ${at}, ${at})
     on conflict (tenant_id, user_id) do nothing returning id`)
   if (!inserted) return false
-  addPersonMemberships(tx, tenantId, [user.id])
+  addPersonMemberships(tx, tenantId, [userId])
   addToCount(tx, tenantId, 'memberships')
   giveRoles(tx, { tenantId, memberIds: [id], roleIds })
   return true
@@ -109,12 +114,12 @@ interface RaisedMember {
   at: number
 }
 
-/** Gives an active member further roles, and a department; returns the id of the membership, or null if there is no such. */
+/** Gives an active member, who accepts an invitation, further roles and a department; returns the id of the membership, or null if there is no such. */
 export async function raiseMember(tx: Tx, member: RaisedMember): Promise<string | null> {
   const { tenantId, userId, roleIds, departmentId, joinedBy, at } = member
   const id = await tx.maybeOneFirst(sql.type(idRow)`
-    update memberships set department_id = coalesce(${departmentId}, department_id), version = version + 1,
-                           updated_at = ${instant(at)}
+    update memberships set department_id = coalesce(${departmentId}, department_id), accepted_at = ${instant(at)},
+                           version = version + 1, updated_at = ${instant(at)}
     where tenant_id = ${tenantId} and user_id = ${userId} and status = 'active'
       and joined_at <= ${instant(joinedBy)}
     returning id`)
@@ -297,10 +302,21 @@ export async function recordEntry(
     where tenant_id = ${tenantId} and user_id = ${userId}`)
 }
 
-/** Forgets which tenants a person entered, at the first proof of their address: another person entered them. As the system role. */
+/** Forgets what a person entered and accepted, at the first proof of their address: another person can have done it. As the system role. */
 export function forgetEntries(tx: Tx, userId: string): void {
   tx.later(sql.unsafe`
-    update memberships set last_entered_at = null where user_id = ${userId} and last_entered_at is not null`)
+    update memberships set last_entered_at = null, accepted_at = null
+    where user_id = ${userId} and (last_entered_at is not null or accepted_at is not null)`)
+}
+
+/** Whether a member has entered the tenant or came by an invitation. Others were added by their id, and may not know of it. */
+export function hasTakenPart(
+  tx: Read,
+  { userId, tenantId }: { userId: string; tenantId: string },
+): Promise<boolean> {
+  return tx.exists(sql.unsafe`
+    select 1 from memberships where tenant_id = ${tenantId} and user_id = ${userId}
+      and (last_entered_at is not null or accepted_at is not null)`)
 }
 
 const requiringTenant = z.object({ name: z.string(), domains: z.array(z.string()) })
@@ -320,32 +336,6 @@ export function findTenantRequiringDomain(
     from memberships m join tenants t on t.id = m.tenant_id and t.deleted_at is null
     where m.user_id = ${userId} and ${allowed} ? ${before} and not ${allowed} ? ${after}
     order by m.joined_at, m.id limit 1`)
-}
-
-/** Copies a person's address and names to all their memberships. As the system role. */
-export async function copyProfile(
-  tx: Tx,
-  user: { id: string; email: string; firstName: string; lastName: string },
-): Promise<void> {
-  tx.later(sql.unsafe`
-    update memberships set email = ${user.email}, first_name = ${user.firstName}, last_name = ${user.lastName},
-      version = version + 1
-    where user_id = ${user.id}`)
-}
-
-const person = z.object({
-  id: z.uuid(),
-  email: z.string(),
-  emailVerified: z.boolean(),
-  firstName: z.string(),
-  lastName: z.string(),
-})
-
-/** An active person by id, or null. As the system role. */
-export function findPerson(tx: Tx, userId: string): Promise<z.infer<typeof person> | null> {
-  return tx.maybeOne(sql.type(person)`
-    select u.id, u.email, ${isProven} as "emailVerified", u.first_name as "firstName", u.last_name as "lastName"
-    from users u where u.id = ${userId} and u.is_active`)
 }
 
 const membershipToEnd = z.object({

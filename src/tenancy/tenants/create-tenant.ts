@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import type { Tx } from '../../database/executor/transaction.ts'
-import { willChange } from '../../database/locks.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { RequestInfo } from '../../http/request-info.ts'
@@ -50,7 +49,7 @@ export async function createTenantWithOwner(
   await insertMember(tx, {
     id: membershipId,
     tenantId: id,
-    user: founder,
+    userId: founder.id,
     departmentId: null,
     roleIds: [roleIds.owner!],
     at,
@@ -124,8 +123,6 @@ export async function createTenant(
   const { email, firstName, lastName } = auth.user
   const founder = { id: userId, email, firstName, lastName }
   const at = deps.clock()
-  // Before insertMember names them: two creations by one person would each wait for the other.
-  willChange(tx, userId)
   await createTenantWithOwner(tx, deps, { id, name, slug, founder, requestInfo, decisionId, at })
   const max = deps.config.LIMIT_TENANTS_PER_PERSON
   if (!(await countCreatedTenant(tx, { userId, tenantId: id, max })))
