@@ -31,7 +31,7 @@ export const expired: Record<string, RemoveBatch> = {
   email_codes: remove('otp_email_codes', ['user_id', 'id'], sql.fragment`expires_at`, 0),
   passkey_challenges: remove('passkey_challenges', ['challenge'], sql.fragment`expires_at`, 0),
   pending_sessions: remove('pending_sessions', ['id'], sql.fragment`expires_at`, 0),
-  console_sessions: remove('console_sessions', ['id'], sql.fragment`expires_at`, 0),
+  browser_sessions: remove('browser_sessions', ['id'], sql.fragment`expires_at`, 0),
   link_tokens: remove('link_tokens', ['id'], sql.fragment`expires_at`, 30 * day),
   api_keys: remove('api_keys', ['tenant_id', 'id'], sql.fragment`least(revoked_at, expires_at)`, 30 * day),
   sessions: remove('sessions', ['id'], sql.fragment`least(ended_at, expires_at)`, 30 * day),

@@ -23,8 +23,8 @@ export function receiver(route: Route): (http: Context) => Promise<Received> {
   const validate = bodyValidator(route)
   const readQuery = queryReader(route)
   const checkHeaders = headerCheck(route)
-  return async (http): Promise<Received> => {
-    try {
+  return (http) =>
+    orFault(async () => {
       const text = () => bodyText(http)
       const body = route.method === 'GET' ? undefined : validate(await read(http), text)
       const query = readQuery(http)
@@ -36,23 +36,44 @@ export function receiver(route: Route): (http: Context) => Promise<Received> {
       const { params } = http
       const bearer = () => bearerToken(http)
       return {
-        input: {
-          params,
-          body,
-          query,
-          ifMatch,
-          approvalId,
-          idempotencyKey,
-          respondAsync,
-          text,
-          bearer,
-          requestInfo: http.state.requestInfo,
-        },
+        params,
+        body,
+        query,
+        ifMatch,
+        approvalId,
+        idempotencyKey,
+        respondAsync,
+        text,
+        bearer,
+        requestInfo: http.state.requestInfo,
       }
-    } catch (error) {
-      if (error instanceof ApiError) return { fault: error }
-      throw error
-    }
+    })
+}
+
+/** The same for a call that a page of the service makes: its form is the body, and it has no headers of the API. */
+export function formReceiver(route: Route): (http: Context, body: object) => Promise<Received> {
+  const validate = bodyValidator(route)
+  return (http, body) =>
+    orFault(async () => ({
+      params: http.params,
+      body: route.method === 'GET' ? undefined : validate(body),
+      query: route.query?.parse({}),
+      ifMatch: null,
+      approvalId: null,
+      idempotencyKey: null,
+      respondAsync: false,
+      text: () => JSON.stringify(body),
+      bearer: () => bearerToken(http),
+      requestInfo: http.state.requestInfo,
+    }))
+}
+
+async function orFault(read: () => Promise<Input>): Promise<Received> {
+  try {
+    return { input: await read() }
+  } catch (error) {
+    if (error instanceof ApiError) return { fault: error }
+    throw error
   }
 }
 

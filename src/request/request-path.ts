@@ -1,14 +1,15 @@
 import type { Context, Middleware } from 'koa'
 import { createLoopTurns } from '../limits/loop-turns.ts'
 import { holdingSlot } from '../limits/tenant-slot.ts'
+import { Found, Versioned } from './answer/etag.ts'
 import { respond } from './answer/respond.ts'
 import { showAnswer } from './answer/show-answer.ts'
 import { authenticate } from './authenticate.ts'
 import { decideRoute, logDecision } from './decide.ts'
 import { loadRequest } from './load-request.ts'
 import { measuredAs } from './measure-requests.ts'
-import { receiver, validInput } from './receive.ts'
-import type { DecidedRoute, PathDeps, RequestContext } from './request-context.ts'
+import { formReceiver, receiver, validInput } from './receive.ts'
+import type { DecidedRoute, PathDeps, Received, RequestContext } from './request-context.ts'
 import type { Route } from './route.ts'
 import { runRoute } from './run-route.ts'
 import { bearerTokens, type Credentials, inFormOf, type VerifyDeps } from './verify-token.ts'
@@ -24,24 +25,57 @@ export function requestPath(
   credentials: Credentials = bearerTokens(deps),
 ): Middleware {
   const receive = receiver(route)
-  const operation = measuredAs(route)
+  const answer = answerer(deps, route, credentials)
+  return (http) =>
+    answer(
+      http,
+      () => receive(http),
+      (shown) => respond(http, route, shown),
+    )
+}
 
-  return async (http) => {
+/**
+ * Makes the calls of a page of the service: as a request to the route with these credentials, and this body. Gives the
+ * answer's body, and throws its refusal.
+ */
+export function routeCall(deps: PathDeps & VerifyDeps, route: Route, credentials: Credentials): RouteCall {
+  const receive = formReceiver(route)
+  const answer = answerer(deps, route, credentials)
+  return async (http, body = {}, params = {}) => {
+    http.params = params
+    let given: unknown
+    await answer(
+      http,
+      () => receive(http, body),
+      (shown) => {
+        given = shown
+      },
+    )
+    return given instanceof Versioned || given instanceof Found ? given.body : given
+  }
+}
+
+/** A call of a route by a page: its request, body and parameters of the path. */
+export type RouteCall = (http: Context, body?: object, params?: Record<string, string>) => Promise<unknown>
+
+function answerer(deps: PathDeps & VerifyDeps, route: Route, credentials: Credentials) {
+  const operation = measuredAs(route)
+  return async (http: Context, receive: () => Promise<Received>, finish: (shown: unknown) => void) => {
     http.state.measuredAs = operation
     http.state.action = route.action
     if (isAnonymous(http, route, credentials)) {
       if (route.method !== 'GET') await anonymousTurn()
       await route.before?.(http.state.requestInfo) //                         429
-      const input = validInput(await receive(http)) //                        400, 412, 413, 415
+      const input = validInput(await receive()) //                            400, 412, 413, 415
       const answer = await route.handle({ ...input, caller: null }, undefined)
-      respond(http, route, await inFormOf(credentials, http, answer))
+      finish(await inFormOf(credentials, http, answer))
       return
     }
     const claims = await credentials.verify(http) //                          401, 429
     // A client can send its body slowly, so it is read before the request takes one of its tenant's slots. Its faults
     // are reported only after the caller is permitted. The session is checked after the body: it could end while the
     // body arrives, and a second check would cost another round trip.
-    const received = await receive(http)
+    const received = await receive()
     let decided: RequestContext | null = null
     try {
       const run = async () => {
@@ -52,7 +86,7 @@ export function requestPath(
         const input = validInput(received) //                                 400, 412, 413, 415
         const answer = await runRoute(deps, request, input, loading.loaded) // 404, 403, 409
         const shown = await showAnswer(deps, request, answer) //              obligations: mask, step up (401)
-        respond(http, route, await inFormOf(credentials, http, shown)) //      a sign-in: 401
+        finish(await inFormOf(credentials, http, shown)) //                    a sign-in: 401
       }
       await deps.semaphores.perTenant(claims.tenantId, (outside) => holdingSlot(outside, run))
     } finally {

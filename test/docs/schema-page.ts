@@ -35,6 +35,7 @@ type Context = keyof typeof titles
 /** The contexts of tables that migrations made; those of the schema files have that of their file. */
 const ofMigrations: Record<string, Context> = {
   schema_migrations: 'installation',
+  browser_sessions: 'identity',
   former_addresses: 'identity',
   log_counts: 'messages',
   notice_windows: 'messages',

@@ -34,8 +34,8 @@ export const frozenPolicies = [
   'audit_log worker_all: all to bailiwick_worker using true check true',
   'captured_mails system_reads: select to bailiwick_system using true',
   'captured_mails worker_all: all to bailiwick_worker using true check true',
-  'console_sessions system_all: all to bailiwick_system using true check true',
-  'console_sessions worker_expires: all to bailiwick_worker using (expires_at <= now())',
+  'browser_sessions system_all: all to bailiwick_system using true check true',
+  'browser_sessions worker_expires: all to bailiwick_worker using (expires_at <= now())',
   'daily_counts system_all: all to bailiwick_system using true check true',
   'daily_counts worker_all: all to bailiwick_worker using true check true',
   'dead_letters worker_all: all to bailiwick_worker using true check true',
@@ -145,7 +145,7 @@ export const tablesOfPeople: Record<string, string> = {
 
 /** Unique indexes without tenant_id. A collision reveals a hidden row; each line says why that is safe. */
 export const globalKeys: Record<string, string> = {
-  console_sessions_cookie_hash_key: 'hashes of 256 random bits: a collision cannot be guessed',
+  browser_sessions_cookie_hash_key: 'hashes of 256 random bits: a collision cannot be guessed',
   link_tokens_token_hash_key: 'hashes of 256 random bits: a collision cannot be guessed',
   otp_devices_single: "led by the user, so only the user's own rows can collide",
   passkeys_credential: 'a credential id names one key everywhere, and a person cannot guess that of another',
@@ -159,7 +159,7 @@ export const globalKeys: Record<string, string> = {
 /** The run-time roles that can read columns with password hashes, token hashes and encrypted secrets. */
 export const secretReaders: Record<string, string[]> = {
   'api_keys.key_hash': ['bailiwick_system'],
-  'console_sessions.cookie_hash': ['bailiwick_system'],
+  'browser_sessions.cookie_hash': ['bailiwick_system'],
   'application_tokens.token_hash': ['bailiwick_system'],
   // The API opens it for the caller of the first call only, and workers seal it again.
   'idempotency_keys.answer_sealed': ['bailiwick_api', 'bailiwick_worker'],

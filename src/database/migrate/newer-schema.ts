@@ -36,11 +36,16 @@ export async function listKnownTables(): Promise<string[]> {
   return ['schema_migrations', ...tablesIn((await listMigrations()).map(({ text }) => text))]
 }
 
-/** The tables that statements create, by name. */
-export const tablesIn = (texts: string[]): string[] =>
-  texts
-    .flatMap((text) => [...text.matchAll(/^create (?:unlogged )?table (\w+)/gm)].map(([, name = '']) => name))
+/** The tables that statements create, by the names that they end with. */
+export function tablesIn(texts: string[]): string[] {
+  const found = (pattern: RegExp) => texts.flatMap((text) => [...text.matchAll(pattern)])
+  const renamed = new Map(
+    found(/^alter table (\w+) rename to (\w+)/gm).map(([, from = '', to = '']) => [from, to]),
+  )
+  return found(/^create (?:unlogged )?table (\w+)/gm)
+    .map(([, name = '']) => renamed.get(name) ?? name)
     .sort()
+}
 
 /** Inheritance exposes a table's rows in other tables, so relatives of a known table count as known. */
 const unknownTables = `

@@ -242,7 +242,7 @@ export const sessionsMutations: readonly Mutation[] = [
   {
     what: 'a second factor leaves the cookie',
     attacks: ['factors'],
-    file: 'src/pages/console-session/credentials.ts',
+    file: 'src/pages/browser-session/credentials.ts',
     find: "case 'renewed':\n      await replaceCookie(deps, http)",
     replace: "case 'renewed':",
   },

@@ -18,19 +18,24 @@ const cookieRow = z.object({
   impersonated_id: z.uuid().nullable(),
 })
 
+type CookieKind = 'console' | 'login'
+
 export type CookieRow = z.infer<typeof cookieRow>
 
 /** What a cookie stands for: a chain of refresh tokens, a waiting sign-in, or both. Null if unknown or over. */
-export function findCookie(read: Read, cookieHash: Buffer, now: number): Promise<CookieRow | null> {
+export function findCookie(
+  read: Read,
+  { kind, hash, now }: { kind: CookieKind; hash: Buffer; now: number },
+): Promise<CookieRow | null> {
   const at = instant(now)
   return read.maybeOne(sql.type(cookieRow)`
     select c.id, c.checked_until, c.methods, f.id as family_id, f.session_id, f.user_id, f.tenant_id,
            p.id as pending_id, p.user_id as pending_user_id, p.tenant_id as pending_tenant_id,
            case when c.impersonated_until > ${at} then c.impersonated_id end as impersonated_id
-    from console_sessions c
+    from browser_sessions c
     left join refresh_families f on f.id = c.family_id and f.ended_at is null and f.expires_at > ${at}
     left join pending_sessions p on p.id = c.pending_id and p.ended_at is null and p.expires_at > ${at}
-    where c.cookie_hash = ${sql.binary(cookieHash)} and c.expires_at > ${at}`)
+    where c.cookie_hash = ${sql.binary(hash)} and c.kind = ${kind} and c.expires_at > ${at}`)
 }
 
 /** What a cookie is to stand for. Times are in ms since 1970. */
@@ -45,12 +50,12 @@ export interface CookieFacts {
 /** Inserts a new cookie. As the system role. */
 export async function insertCookie(
   tx: Tx,
-  cookie: CookieFacts & { id: string; cookieHash: Buffer; at: number },
+  cookie: CookieFacts & { id: string; kind: CookieKind; cookieHash: Buffer; at: number },
 ): Promise<void> {
-  const { id, cookieHash, familyId, checkedUntil, pendingId, methods, at, expiresAt } = cookie
+  const { id, kind, cookieHash, familyId, checkedUntil, pendingId, methods, at, expiresAt } = cookie
   tx.later(sql.unsafe`
-    insert into console_sessions (id, cookie_hash, family_id, checked_until, pending_id, methods, created_at, expires_at)
-    values (${id}, ${sql.binary(cookieHash)}, ${familyId}, ${instant(checkedUntil)}, ${pendingId},
+    insert into browser_sessions (id, kind, cookie_hash, family_id, checked_until, pending_id, methods, created_at, expires_at)
+    values (${id}, ${kind}, ${sql.binary(cookieHash)}, ${familyId}, ${instant(checkedUntil)}, ${pendingId},
             ${sql.array(methods, 'text')}, ${instant(at)}, ${instant(expiresAt)})`)
 }
 
@@ -58,7 +63,7 @@ export async function insertCookie(
 export async function moveCookie(tx: Tx, id: string, facts: CookieFacts): Promise<void> {
   const { familyId, checkedUntil, pendingId, methods, expiresAt } = facts
   tx.later(sql.unsafe`
-    update console_sessions set family_id = ${familyId}, checked_until = ${instant(checkedUntil)},
+    update browser_sessions set family_id = ${familyId}, checked_until = ${instant(checkedUntil)},
       pending_id = ${pendingId}, methods = ${sql.array(methods, 'text')}, expires_at = ${instant(expiresAt)},
       impersonated_id = null, impersonated_until = null
     where id = ${id}`)
@@ -74,7 +79,7 @@ export async function recordImpersonation(
   acting: { userId: string; until: number } | null,
 ): Promise<boolean> {
   const noted = await tx.maybeOne(sql.type(idRow)`
-    update console_sessions set impersonated_id = ${acting?.userId ?? null},
+    update browser_sessions set impersonated_id = ${acting?.userId ?? null},
       impersonated_until = ${acting ? instant(acting.until) : null}
     where id = ${id} and family_id = ${familyId} returning id`)
   return noted !== null
@@ -83,7 +88,7 @@ export async function recordImpersonation(
 /** Notes that the session of a cookie was checked. As the system role. */
 export async function recordChecked(tx: Tx, id: string, checkedUntil: number): Promise<void> {
   tx.later(sql.unsafe`
-    update console_sessions set checked_until = ${instant(checkedUntil)} where id = ${id}`)
+    update browser_sessions set checked_until = ${instant(checkedUntil)} where id = ${id}`)
 }
 
 /** Notes that the session of a cookie waits for a second factor to enter, or to stay in, a tenant. As the system role. */
@@ -93,11 +98,29 @@ export async function recordPending(
   pending: { pendingId: string; methods: readonly string[] },
 ): Promise<void> {
   tx.later(sql.unsafe`
-    update console_sessions set pending_id = ${pending.pendingId}, methods = ${sql.array(pending.methods, 'text')}
+    update browser_sessions set pending_id = ${pending.pendingId}, methods = ${sql.array(pending.methods, 'text')}
     where id = ${id}`)
 }
 
 /** Forgets a cookie. As the system role. */
 export async function deleteCookie(tx: Tx, cookieHash: Buffer): Promise<void> {
-  tx.later(sql.unsafe`delete from console_sessions where cookie_hash = ${sql.binary(cookieHash)}`)
+  tx.later(sql.unsafe`delete from browser_sessions where cookie_hash = ${sql.binary(cookieHash)}`)
+}
+
+/** Gives a cookie of a chain another value, by their hashes. False if it stands for another chain. As the system role. */
+export async function renewCookie(
+  tx: Tx,
+  { kind, familyId, from, to }: { kind: CookieKind; familyId: string; from: Buffer; to: Buffer },
+): Promise<boolean> {
+  const renewed = await tx.maybeOne(sql.type(idRow)`
+    update browser_sessions set cookie_hash = ${sql.binary(to)}
+    where cookie_hash = ${sql.binary(from)} and kind = ${kind} and family_id = ${familyId} returning id`)
+  return renewed !== null
+}
+
+/** Forgets the cookies of a chain, but those with these hashes. As the system role. */
+export async function deleteOthers(tx: Tx, familyId: string, kept: readonly Buffer[]): Promise<void> {
+  tx.later(sql.unsafe`
+    delete from browser_sessions
+    where family_id = ${familyId} and not cookie_hash = any(${sql.array(kept, 'bytea')})`)
 }

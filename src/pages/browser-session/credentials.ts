@@ -1,4 +1,5 @@
 import type { Context } from 'koa'
+import { makeOneTimeToken } from '../../crypto/one-time-token.ts'
 import { readAsSystem } from '../../database/executor/read.ts'
 import { asSystem } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
@@ -11,47 +12,58 @@ import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { WithCredentials } from '../../request/answer/with-credentials.ts'
 import { type Claims, countedFor } from '../../request/caller.ts'
 import type { Credentials } from '../../request/verify-token.ts'
-import { cookieHashOf, setCookie } from './cookie.ts'
+import { type BrowserCookie, consoleCookie, cookieHashOf, loginCookie, writeCookie } from './cookie.ts'
 import {
   type CookieFacts,
   type CookieRow,
   deleteCookie,
+  deleteOthers,
   findCookie,
   insertCookie,
   moveCookie,
   recordChecked,
   recordImpersonation,
   recordPending,
+  renewCookie,
 } from './store.ts'
 
 const reason = 'a cookie names its person and tenant'
 
 /** What the request's cookie stands for; null without a valid cookie. */
-export async function cookieOf({ db, config, clock }: Deps, http: Context): Promise<CookieRow | null> {
-  const hash = cookieHashOf(config, http)
-  return hash && readAsSystem(db, reason, (read) => findCookie(read, hash, clock()))
+export async function cookieOf(
+  { db, config, clock }: Deps,
+  http: Context,
+  cookie: BrowserCookie,
+): Promise<CookieRow | null> {
+  const hash = cookieHashOf(config, http, cookie)
+  return (
+    hash && readAsSystem(db, reason, (read) => findCookie(read, { kind: cookie.kind, hash, now: clock() }))
+  )
 }
 
 /**
- * The console's cookie in place of tokens. It names the session that it was set for or, while that has not begun, the
+ * A cookie in place of tokens. It names the session that it was set for or, while that has not begun, the
  * waiting sign-in. `first`: the waiting sign-in comes first, also where a session waits to enter another tenant; `self`:
  * the session is that of its person, also while they act as another member. The
  * browser never holds a token.
  */
-export const cookieCredentials = (deps: Deps, first: 'session' | 'pending' | 'self'): Credentials => ({
-  arePresent: (http) => cookieHashOf(deps.config, http) !== null,
+export const cookieCredentials = (
+  deps: Deps,
+  cookie: BrowserCookie,
+  first: 'session' | 'pending' | 'self',
+): Credentials => ({
+  arePresent: (http) => cookieHashOf(deps.config, http, cookie) !== null,
   async verify(http) {
-    const cookie = await cookieOf(deps, http)
-    const pending = cookie && pendingOf(cookie)
-    const waits = first === 'pending' || cookie?.family_id === null
-    const claims =
-      (waits ? pending : null) ?? (cookie && (await sessionOf(deps, http, cookie, first !== 'self')))
+    const row = await cookieOf(deps, http, cookie)
+    const pending = row && pendingOf(row)
+    const waits = first === 'pending' || row?.family_id === null
+    const claims = (waits ? pending : null) ?? (row && (await sessionOf(deps, http, row, first !== 'self')))
     if (!claims) throw unauthorized('not_authenticated', 'Sign in: POST /console/session/.')
     deps.callLimits.assertLeft(countedFor(claims))
-    http.state.cookie = cookie
+    http.state.cookie = row
     return claims
   },
-  handOut: (http, answer: WithCredentials<HandedOut>) => handOut(deps, http, answer),
+  handOut: (http, answer: WithCredentials<HandedOut>) => handOut(deps, http, cookie, answer),
 })
 
 function pendingOf({ id, pending_id, pending_user_id, pending_tenant_id }: CookieRow): Claims | null {
@@ -61,17 +73,12 @@ function pendingOf({ id, pending_id, pending_user_id, pending_tenant_id }: Cooki
 }
 
 /** The session of a cookie, checked as often as the session of a client that refreshes its access tokens. */
-async function sessionOf(
-  deps: Deps,
-  http: Context,
-  cookie: CookieRow,
-  mayAct: boolean,
-): Promise<Claims | null> {
-  const { id, family_id: familyId, session_id: sessionId, user_id: userId, tenant_id: tenantId } = cookie
+async function sessionOf(deps: Deps, http: Context, row: CookieRow, mayAct: boolean): Promise<Claims | null> {
+  const { id, family_id: familyId, session_id: sessionId, user_id: userId, tenant_id: tenantId } = row
   if (familyId === null || sessionId === null || userId === null || tenantId === null) return null
-  if (cookie.checked_until <= deps.clock())
-    await checkAgain(deps, http, { id, familyId, sessionId }, waitsHere(cookie))
-  const acting = mayAct ? cookie.impersonated_id : null
+  if (row.checked_until <= deps.clock())
+    await checkAgain(deps, http, { id, familyId, sessionId }, waitsHere(row))
+  const acting = mayAct ? row.impersonated_id : null
   const claims = { tenantId, sessionId, familyId, jti: id, subjectType: 'user', byCookie: true } as const
   return acting === null
     ? { ...claims, userId, token: 'access' }
@@ -79,10 +86,8 @@ async function sessionOf(
 }
 
 /** Whether a challenge waits to let the session stay in its tenant. */
-const waitsHere = (cookie: CookieRow) =>
-  cookie.pending_id !== null &&
-  cookie.pending_tenant_id === cookie.tenant_id &&
-  cookie.pending_user_id === cookie.user_id
+const waitsHere = (row: CookieRow) =>
+  row.pending_id !== null && row.pending_tenant_id === row.tenant_id && row.pending_user_id === row.user_id
 
 /** Throws 401, 403 as a refresh does; `otp_required` if the tenant now demands a second factor. */
 async function checkAgain(
@@ -115,11 +120,12 @@ const secondFactorDue = (methods: readonly string[]) => {
 async function handOut(
   deps: Deps,
   http: Context,
+  cookie: BrowserCookie,
   { opened, body }: WithCredentials<HandedOut>,
 ): Promise<object> {
   switch (opened.kind) {
     case 'opened': {
-      await beginCookie(deps, http, cookieFactsOf(deps, opened.grant.familyId))
+      await beginCookie(deps, http, cookie, cookieFactsOf(deps, opened.grant.familyId))
       return { ...body, authenticated: true }
     }
     case 'continued': {
@@ -129,7 +135,7 @@ async function handOut(
     }
     case 'factor_due': {
       const { challenge } = opened
-      await keepPending(deps, http, challenge)
+      await keepPending(deps, http, cookie, challenge)
       const expires_in = deps.config.OTP_TEMPORARY_TOKEN_VALIDITY_SECONDS
       const asked = { otp_required: true, expires_in, methods: challenge.methods, authenticated: false }
       if (challenge.entry.session) throw otpRequired(asked)
@@ -145,7 +151,7 @@ async function handOut(
       return { ...body, expires_in: (until - at) / 1000 }
     }
     case 'renewed':
-      await replaceCookie(deps, http)
+      await replaceCookies(deps, http)
       return body
   }
 }
@@ -169,36 +175,71 @@ const cookieFactsOf = (deps: Deps, familyId: string): CookieFacts => ({
   expiresAt: endOfSession(deps),
 })
 
-/** Another cookie for the same session. The one that the request came with ends. */
-async function replaceCookie(deps: Deps, http: Context): Promise<void> {
-  const cookie = authenticatedCookie(http)
-  if (!cookie.family_id) return
-  const { family_id: familyId, checked_until: checkedUntil, pending_id: pendingId, methods } = cookie
-  await beginCookie(deps, http, { familyId, checkedUntil, pendingId, methods, expiresAt: endOfSession(deps) })
+/**
+ * New values for the cookies of the request that stand for its chain: that of the pages, and that of the console. Copies of
+ * the earlier ones end, and so do cookies of the chain in other browsers.
+ */
+async function replaceCookies(deps: Deps, http: Context): Promise<void> {
+  const { family_id: familyId } = authenticatedCookie(http)
+  if (!familyId) return
+  const renewed = await asSystem(deps.db, reason, async (tx) => {
+    const renewals = [consoleCookie, loginCookie].map(async (cookie) => {
+      const from = cookieHashOf(deps.config, http, cookie)
+      const { token, hash: to } = makeOneTimeToken()
+      const isRenewed = from && (await renewCookie(tx, { kind: cookie.kind, familyId, from, to }))
+      return isRenewed ? [{ cookie, token, to }] : []
+    })
+    const done = (await Promise.all(renewals)).flat()
+    await deleteOthers(
+      tx,
+      familyId,
+      done.map(({ to }) => to),
+    )
+    return done
+  })
+  for (const { cookie, token } of renewed) writeCookie(deps.config, http, { ...cookie, value: token })
 }
 
 const endOfSession = ({ clock, config }: Deps) =>
   clock() + config.REFRESH_TOKEN_ABSOLUTE_VALIDITY_SECONDS * 1000
 
-async function keepPending(deps: Deps, http: Context, pending: Challenge): Promise<void> {
-  const cookie: CookieRow | undefined = http.state.cookie
+async function keepPending(
+  deps: Deps,
+  http: Context,
+  cookie: BrowserCookie,
+  pending: Challenge,
+): Promise<void> {
+  const row: CookieRow | undefined = http.state.cookie
   const now = deps.clock()
   const expiresAt = now + deps.config.OTP_TEMPORARY_TOKEN_VALIDITY_SECONDS * 1000
   const { pendingId, methods } = pending
-  if (cookie?.session_id) await asSystem(deps.db, reason, (tx) => recordPending(tx, cookie.id, pending))
-  else await beginCookie(deps, http, { familyId: null, checkedUntil: now, pendingId, methods, expiresAt })
+  if (row?.session_id) await asSystem(deps.db, reason, (tx) => recordPending(tx, row.id, pending))
+  else
+    await beginCookie(deps, http, cookie, {
+      familyId: null,
+      checkedUntil: now,
+      pendingId,
+      methods,
+      expiresAt,
+    })
 }
 
 /**
  * A new cookie, in place of the one that the request came with: a session that begins, and one that showed a second factor,
  * is not opened by a copy of a cookie from before.
  */
-async function beginCookie(deps: Deps, http: Context, facts: CookieFacts): Promise<void> {
+export async function beginCookie(
+  deps: Deps,
+  http: Context,
+  cookie: BrowserCookie,
+  facts: CookieFacts,
+): Promise<void> {
   const at = deps.clock()
-  const earlier = cookieHashOf(deps.config, http)
-  const cookieHash = setCookie(deps.config, http)
+  const earlier = cookieHashOf(deps.config, http, cookie)
+  const { token, hash: cookieHash } = makeOneTimeToken()
+  writeCookie(deps.config, http, { ...cookie, value: token })
   await asSystem(deps.db, reason, async (tx) => {
     if (earlier) await deleteCookie(tx, earlier)
-    await insertCookie(tx, { ...facts, id: timeOrderedId(at), cookieHash, at })
+    await insertCookie(tx, { ...facts, id: timeOrderedId(at), kind: cookie.kind, cookieHash, at })
   })
 }

@@ -8,10 +8,10 @@ import type { PathDeps } from '../../request/request-context.ts'
 import { requestPath } from '../../request/request-path.ts'
 import type { AnyInput, Method, Route } from '../../request/route.ts'
 import type { VerifyDeps } from '../../request/verify-token.ts'
-import { clearCookie, cookieHashOf } from './cookie.ts'
-import { cookieCredentials, cookieOf } from './credentials.ts'
+import { clearCookie, consoleCookie, cookieHashOf } from '../browser-session/cookie.ts'
+import { cookieCredentials, cookieOf } from '../browser-session/credentials.ts'
+import { type CookieRow, deleteCookie, recordImpersonation } from '../browser-session/store.ts'
 import { refuseCrossSite } from './refuse-cross-site.ts'
-import { type CookieRow, deleteCookie, recordImpersonation } from './store.ts'
 
 /** Routes that exist for clients with tokens only. */
 const forTokens = new Set(['/api/v1/auth/login', '/api/v1/auth/refresh'])
@@ -28,8 +28,8 @@ const consolePath = (path: string) =>
  */
 export function consoleRoutes(deps: Deps & PathDeps & VerifyDeps, routes: readonly Route[]): Middleware {
   const served: Served[] = []
-  const session = cookieCredentials(deps, 'session')
-  const pending = cookieCredentials(deps, 'pending')
+  const session = cookieCredentials(deps, consoleCookie, 'session')
+  const pending = cookieCredentials(deps, consoleCookie, 'pending')
   const named = (method: Method, path: string): Route => {
     const found = routes.find((route) => route.method === method && route.path === `/api/v1/${path}`)
     if (!found) throw new Error(`The console needs ${method} /api/v1/${path}`)
@@ -48,7 +48,7 @@ export function consoleRoutes(deps: Deps & PathDeps & VerifyDeps, routes: readon
   const setUpApp = requestPath(deps, named('POST', 'auth/otp/totp/setup'), pending)
   const confirmApp = requestPath(deps, named('POST', 'auth/otp/totp/confirm'), pending)
   const read = requestPath(deps, stateRoute(named('GET', 'users/me')), session)
-  const self = cookieCredentials(deps, 'self')
+  const self = cookieCredentials(deps, consoleCookie, 'self')
   const readSelf = requestPath(deps, stateRoute(named('GET', 'users/me')), self)
   const logOut = requestPath(deps, named('POST', 'auth/logout'), self)
   serve('POST', '/console/session', logIn)
@@ -93,10 +93,10 @@ const stateRoute = (profile: Route): Route =>
 const showState =
   (deps: Deps, read: Middleware, readSelf: Middleware): Middleware =>
   async (ctx, next) => {
-    const cookie = await cookieOf(deps, ctx)
-    let waits = cookie?.pending_id ? { otp_required: true, methods: cookie.methods } : {}
+    const row = await cookieOf(deps, ctx, consoleCookie)
+    let waits = row?.pending_id ? { otp_required: true, methods: row.methods } : {}
     try {
-      if (cookie?.family_id) return await orAsSelf(deps, cookie, read, readSelf)(ctx, next)
+      if (row?.family_id) return await orAsSelf(deps, row, read, readSelf)(ctx, next)
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 401)) throw error
       // The read itself may find that a factor is due.
@@ -132,10 +132,10 @@ const orAsSelf =
 const endImpersonation =
   (deps: Deps, readSelf: Middleware): Middleware =>
   async (ctx, next) => {
-    const cookie = await cookieOf(deps, ctx)
-    if (cookie)
+    const row = await cookieOf(deps, ctx, consoleCookie)
+    if (row)
       await asSystem(deps.db, 'a cookie names its person and tenant', (tx) =>
-        recordImpersonation(tx, cookie, null),
+        recordImpersonation(tx, row, null),
       )
     return readSelf(ctx, next)
   }
@@ -144,7 +144,7 @@ const endImpersonation =
 const signOut =
   (deps: Deps, logOut: Middleware): Middleware =>
   async (ctx: Context, next) => {
-    const hash = cookieHashOf(deps.config, ctx)
+    const hash = cookieHashOf(deps.config, ctx, consoleCookie)
     try {
       if (hash) await logOut(ctx, next)
     } catch (error) {
@@ -152,7 +152,7 @@ const signOut =
       // session.
       if (!(error instanceof ApiError && [401, 403, 429].includes(error.status))) throw error
     } finally {
-      clearCookie(deps.config, ctx)
+      clearCookie(deps.config, ctx, consoleCookie)
       if (hash)
         await asSystem(deps.db, 'a cookie names its person and tenant', (tx) => deleteCookie(tx, hash))
     }
