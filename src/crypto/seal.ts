@@ -22,6 +22,7 @@ export type Purpose =
   | 'mail-recipient'
   | 'email-code'
   | 'magic-link'
+  | 'sign-in-flow'
   | 'idempotency'
   | 'stored-call'
 

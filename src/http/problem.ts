@@ -87,7 +87,7 @@ function answer(ctx: Context, error: ApiError) {
   ctx.type = plain ? 'application/json; charset=utf-8' : 'application/problem+json; charset=utf-8'
 }
 
-function asApiError(thrown: unknown): ApiError {
+export function asApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown
   if (thrown instanceof AuthorizationUnavailable)
     return unavailable(

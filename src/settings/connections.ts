@@ -6,6 +6,11 @@ const requireTls = (about: string) => setting(boolean, undefined, about, { shown
 /** Settings of processes, and of what they connect to. */
 export const connectionSettings = {
   DATA_DIR: setting(text, '.data', 'Where development keeps the embedded Postgres and its secrets'),
+  HOSTED_PAGES: setting(
+    boolean,
+    true,
+    'The pages below `/sign-in/` on or off. The console signs in through them',
+  ),
   CONSOLE_ENABLED: setting(boolean, true, 'The web console at `/console/` on or off'),
   SHUTDOWN_DELAY_SECONDS: setting(
     wholeNumber(0, 300),

@@ -32,12 +32,13 @@ import { tokenIssuer } from '../identity/sign-in/issue-tokens.ts'
 import { userRoutes } from '../identity/users/routes.ts'
 import { applicationFeedRoutes } from '../installation/feed/routes.ts'
 import { applicationRoutes } from '../installation/manifests/routes.ts'
-import { consolePages } from '../pages/console-session/pages.ts'
-import { consoleRoutes } from '../pages/console-session/routes.ts'
+import { consolePages } from '../pages/console/pages.ts'
+import { consoleRoutes } from '../pages/console/routes.ts'
 import { docsPages } from '../pages/docs/api-docs.ts'
 import { openapiDocument } from '../pages/docs/openapi.ts'
 import { healthRoutes, type Readiness } from '../pages/health.ts'
 import { linkPages } from '../pages/link-pages.ts'
+import { signInPages } from '../pages/sign-in/routes.ts'
 import { welcomePage } from '../pages/welcome.ts'
 import { measureRequests, metricsPage } from '../request/measure-requests.ts'
 import { assertDecided, dispatch } from '../request/registry.ts'
@@ -128,6 +129,7 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   app.use(cors(config.CORS_ORIGINS))
   app.use(answerErrors(log))
   app.use(refuseInvalidRequests)
+  if (config.HOSTED_PAGES) app.use(signInPages(path, routes))
   if (config.CONSOLE_ENABLED) app.use(consoleRoutes(path, routes)).use(consolePages(deps.publicUrl, config))
   app.use(dispatch(served))
   return app

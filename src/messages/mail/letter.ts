@@ -1,5 +1,5 @@
+import { type Html, html } from '../../text/html.ts'
 import { oneLine } from './free-text.ts'
-import { type Html, html } from './html.ts'
 
 /** The content of a mail. */
 export interface Letter {

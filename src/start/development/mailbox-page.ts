@@ -1,4 +1,4 @@
-import { type Html, html } from '../../messages/mail/html.ts'
+import { type Html, html } from '../../text/html.ts'
 import type { CapturedMail } from './mailbox.ts'
 
 /** The style of {@link mailboxPage}, served at /dev/mailbox.css, because its policy forbids inline styles. */

@@ -15,12 +15,16 @@ const entities: Record<string, string> = {
   "'": '&#39;',
 }
 
-function escaped(value: string | Html | Html[]): string {
+/** What a template takes: text to escape, source that a template made, or nothing. */
+export type HtmlValue = string | Html | readonly Html[] | null
+
+function escaped(value: HtmlValue): string {
+  if (value === null) return ''
   if (value instanceof Html) return value.source
-  if (Array.isArray(value)) return value.map((part) => part.source).join('')
+  if (typeof value !== 'string') return value.map((part) => part.source).join('')
   return value.replace(/[&<>"']/g, (character) => entities[character]!)
 }
 
 /** A template tag that escapes every value, except values that it made itself. */
-export const html = (parts: TemplateStringsArray, ...values: (string | Html | Html[])[]): Html =>
+export const html = (parts: TemplateStringsArray, ...values: HtmlValue[]): Html =>
   new Html(String.raw({ raw: parts }, ...values.map(escaped)))

@@ -1,0 +1,71 @@
+import type { ApiError } from '../../errors.ts'
+import type { Texts } from '../../languages/en.ts'
+import { type Html, type HtmlValue, html } from '../../text/html.ts'
+import type { Visit } from './visit.ts'
+
+/** The address of a page, which keeps where the sign-in leads to. */
+export function pageUrl({ prefix, returnTo }: Pick<Visit, 'prefix' | 'returnTo'>, path: string): string {
+  const query = returnTo ? `?${new URLSearchParams({ return_to: returnTo })}` : ''
+  return `${prefix}/sign-in/${path && `${path}/`}${query}`
+}
+
+export const link = (visit: Visit, path: string, words: string): Html =>
+  html`<a href="${pageUrl(visit, path)}">${words}</a>`
+
+/** A form that posts to a page. */
+export const form = (visit: Visit, path: string, content: HtmlValue, { id = '' } = {}): Html => html`
+<form method="post" action="${pageUrl({ ...visit, returnTo: null }, path)}"${id ? html` id="${id}"` : null}>
+<input type="hidden" name="form_token" value="${visit.formToken}">
+${visit.returnTo ? html`<input type="hidden" name="return_to" value="${visit.returnTo}">\n` : null}${content}
+</form>`
+
+export const button = (words: string, { quiet = false, name = '', value = '' } = {}): Html =>
+  html`<button${quiet ? html` class="quiet"` : null}${name ? html` name="${name}" value="${value}"` : null}>${words}</button>`
+
+interface Field {
+  name: string
+  label: string
+  type?: 'text' | 'email' | 'password'
+  autocomplete: string
+  /** Further attributes, in our words only. */
+  more?: Html
+  hint?: string
+  value?: string
+}
+
+/** A field with its label, hint and fault. Passwords and codes are never shown again. */
+export function field(
+  visit: Visit,
+  { name, label, type = 'text', autocomplete, more, hint, value }: Field,
+): Html {
+  const fault = faultOf(visit, name)
+  const secret = type === 'password' || autocomplete === 'one-time-code'
+  const shown = value ?? (secret ? '' : (visit.form[name] ?? ''))
+  const described = [hint && `${name}-hint`, fault && `${name}-fault`].filter(Boolean).join(' ')
+  return html`<label for="${name}">${label}</label>
+<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" value="${shown}" required${
+    described ? html` aria-describedby="${described}"` : null
+  }${fault ? html` aria-invalid="true"` : null}${more ? html` ${more}` : null}>
+${hint ? html`<p class="hint" id="${name}-hint">${hint}</p>\n` : null}${
+  fault ? html`<p class="fault" id="${name}-fault">${fault}</p>\n` : null
+}`
+}
+
+/** Why a form was refused, unless its fields say it. */
+export function refusalOf({ texts, refusal }: Visit, ...fields: string[]): Html | null {
+  if (!refusal) return null
+  const isTold = refusal.errors.length > 0 && refusal.errors.every(({ field }) => fields.includes(field))
+  return isTold ? null : html`<p class="alert" role="alert">${sentenceOf(texts, refusal)}</p>`
+}
+
+function faultOf({ texts, refusal }: Visit, name: string): string | null {
+  const fault = refusal?.errors.find(({ field }) => field === name)
+  return fault ? (texts.faults[`${name}.${fault.code}`] ?? texts.faults[fault.code] ?? fault.detail) : null
+}
+
+/** The words for a refusal in the reader's language. Those of the API where the pages expect none. */
+export function sentenceOf(texts: Texts['pages'], { code, headers, message }: ApiError): string {
+  const wait = Number(headers['Retry-After'] ?? 0)
+  const words = texts.refusals[code]
+  return words ? words(wait) : message
+}

@@ -1,0 +1,171 @@
+import { readFileSync } from 'node:fs'
+import type { Context, Middleware } from 'koa'
+import { ApiError } from '../../errors.ts'
+import { asApiError } from '../../http/problem.ts'
+import { chooseLanguage } from '../../languages/choose-language.ts'
+import { dispatch, type Served } from '../../request/registry.ts'
+import type { Route } from '../../request/route.ts'
+import { html } from '../../text/html.ts'
+import { asset } from '../asset.ts'
+import { addressPage } from './address.ts'
+import { callsOf, type PageDeps } from './calls.ts'
+import { codePages } from './code.ts'
+import { pageUrl, sentenceOf } from './elements.ts'
+import { formToken, isOwnForm, newFlow, readFlow, writeFlow } from './flow.ts'
+import { documentOf, headers, type Look } from './layout.ts'
+import { passwordPage } from './password.ts'
+import { readForm } from './read-form.ts'
+import { refuseForeignForms } from './refuse-foreign-forms.ts'
+import { returnPath } from './return-to.ts'
+import { sessionPages } from './session.ts'
+import type { Shown, SignInPage, Visit } from './visit.ts'
+
+/**
+ * The pages where people sign in, below `/sign-in/`: HTML that works without scripts, made here. What they do, they ask the
+ * routes of the API for.
+ */
+export function signInPages(deps: PageDeps, routes: readonly Route[]): Middleware {
+  const calls = callsOf(deps, routes)
+  const pages: SignInPage[] = [
+    addressPage,
+    passwordPage(calls),
+    ...codePages(deps, calls),
+    ...sessionPages(deps, calls),
+  ]
+  const style = asset('/sign-in/style.css', readFileSync(new URL('../browser/sign-in.css', import.meta.url)))
+  const look: Look = { style: style.href }
+  const served: Served[] = pages.flatMap((one) => [
+    { method: 'GET', path: `/sign-in/${one.path}`, handle: showing(deps, look, one) },
+    ...(one.submit
+      ? [{ method: 'POST' as const, path: `/sign-in/${one.path}`, handle: submitting(deps, look, one) }]
+      : []),
+  ])
+  served.push({ method: 'GET', path: style.path, handle: style.serve })
+  return inFolder(deps, look, dispatch(served))
+}
+
+/** Errors below `/sign-in/` are pages, too. */
+const inFolder =
+  (deps: PageDeps, look: Look, serve: Middleware): Middleware =>
+  async (http, next) => {
+    if (!/^\/sign-in(\/|$)/i.test(http.path)) return next()
+    try {
+      await serve(http, next)
+    } catch (thrown) {
+      const error = asApiError(thrown)
+      http.state.error = error
+      if (error.status >= 500)
+        deps.log.error(
+          { err: error.cause ?? thrown, request_id: http.state.requestInfo?.requestId },
+          error.message,
+        )
+      const visit = visitOf(deps, http, {})
+      http.set(error.headers)
+      const content = html`<p class="alert" role="alert">${sentenceOf(visit.texts, error)}</p>
+<p><a href="${visit.prefix}/sign-in/">${visit.texts.again}</a></p>`
+      write(http, look, visit, { title: visit.texts.errorTitle, content }, error.status)
+    } finally {
+      http.state.measuredAs = 'sign_in_page'
+    }
+  }
+
+const showing =
+  (deps: PageDeps, look: Look, { show }: SignInPage): Middleware =>
+  async (http) => {
+    const visit = visitOf(deps, http, {})
+    answer(http, look, visit, await show(visit))
+  }
+
+const submitting =
+  (deps: PageDeps, look: Look, { show, submit }: SignInPage): Middleware =>
+  async (http) => {
+    refuseForeignForms(deps.publicUrl, http)
+    const form = await readForm(http)
+    const visit = visitOf(deps, http, form)
+    if (!isOwnForm(deps, visit.flow, form.form_token)) throw staleForm()
+    try {
+      answer(http, look, visit, await submit!(visit))
+    } catch (thrown) {
+      const refusal = asApiError(thrown)
+      if (refusal.status >= 500) throw thrown
+      http.state.error = refusal
+      const shown = await show({ ...visit, refusal })
+      answer(http, look, visit, shown)
+      if (shown.kind === 'page') http.status = refusal.status === 401 ? 400 : refusal.status
+    }
+  }
+
+/** Its browser has forgotten the sign-in, or another browser shows it: that of a person who is to sign in as someone else. */
+const staleForm = () =>
+  new ApiError(403, 'form_not_valid', 'This form is of another browser, or too old. Begin again.')
+
+function visitOf(deps: PageDeps, http: Context, form: Record<string, string>): Visit {
+  const known = readFlow(deps, http)
+  let flow = known ?? newFlow()
+  const keep: Visit['keep'] = (more) => {
+    flow = { ...flow, ...more }
+    visit.flow = flow
+    writeFlow(deps, http, flow)
+  }
+  const asked = http.query.ui_locales
+  const locale = typeof asked === 'string' ? asked : flow.locale
+  const texts = chooseLanguage(locale, http.get('accept-language'))
+  const query = http.query.return_to
+  const visit: Visit = {
+    http,
+    texts: texts.pages,
+    language: texts.code,
+    prefix: new URL(deps.publicUrl()).pathname.replace(/\/$/, ''),
+    flow,
+    keep,
+    formToken: formToken(deps, flow),
+    returnTo: returnPath(form.return_to ?? (typeof query === 'string' ? query : undefined)),
+    form,
+    refusal: null,
+  }
+  if (!known && http.method === 'GET') keep({})
+  if (typeof asked === 'string' && asked !== flow.locale) keep({ locale: asked.slice(0, 64) })
+  return visit
+}
+
+function answer(http: Context, look: Look, visit: Visit, shown: Shown): void {
+  switch (shown.kind) {
+    case 'page':
+      write(http, look, visit, shown)
+      break
+    case 'go':
+      redirect(http, pageUrl(visit, shown.to))
+      break
+    case 'leave': {
+      const to = `${visit.prefix}${shown.to}`
+      if (http.method === 'GET') redirect(http, to)
+      else write(http, look, visit, leading(visit, to))
+    }
+  }
+}
+
+/** Browsers check `form-action` along all redirects after a form, so what may lead to another site is no redirect. */
+const leading = ({ texts }: Visit, to: string) => ({
+  title: texts.leave.title,
+  content: html`<p>${texts.leave.lead}</p>\n<p><a class="button" href="${to}">${texts.continue}</a></p>`,
+  refresh: to,
+})
+
+function redirect(http: Context, to: string): void {
+  http.set('Cache-Control', 'no-store')
+  http.status = 303
+  http.set('Location', to)
+}
+
+function write(
+  http: Context,
+  look: Look,
+  visit: Visit,
+  shown: Parameters<typeof documentOf>[2],
+  status = 200,
+): void {
+  http.status = status
+  http.set(headers)
+  http.type = 'html'
+  http.body = documentOf(look, visit, shown).source
+}

@@ -1,0 +1,100 @@
+import type { Deps } from '../../deps.ts'
+import { html } from '../../text/html.ts'
+import { clearCookie, consoleCookie, loginCookie } from '../browser-session/cookie.ts'
+import { cookieOf } from '../browser-session/credentials.ts'
+import { addressForm } from './address.ts'
+import { type Calls, type SignInAnswer, unlessSignedOut } from './calls.ts'
+import { button, form, link, refusalOf } from './elements.ts'
+import { forgetFlow } from './flow.ts'
+import { afterFactor } from './password.ts'
+import { go, page, type SignInPage, signedIn, type Visit } from './visit.ts'
+
+interface Tenant {
+  id: string
+  name: string
+}
+interface Profile {
+  email: string
+  first_name: string
+  last_name: string
+  current_tenant: Tenant
+  memberships: { tenant: Tenant }[]
+}
+
+/** Pages for people who are signed in. */
+export const sessionPages = (deps: Deps, calls: Calls): SignInPage[] => {
+  const profileOf = async ({ http }: Visit) => (await unlessSignedOut(calls.profile(http))) as Profile | null
+  const waits = async ({ http }: Visit) => (await cookieOf(deps, http, loginCookie))?.pending_id != null
+
+  return [
+    {
+      path: '',
+      async show(visit) {
+        const profile = await profileOf(visit)
+        if (profile) return visit.returnTo ? signedIn(visit) : signedInAs(visit, profile)
+        return (await waits(visit)) ? go('code') : addressForm(visit)
+      },
+    },
+    {
+      path: 'organisation',
+      async show(visit) {
+        const profile = await profileOf(visit)
+        return profile ? chooser(visit, profile) : go('')
+      },
+      async submit(visit) {
+        const answer = calls.switchTenant(visit.http, { tenant_id: visit.form.tenant_id })
+        const entered = (await unlessSignedOut(answer)) as SignInAnswer | null
+        return entered ? afterFactor(visit, calls, entered) : go('')
+      },
+    },
+    {
+      path: 'sign-out',
+      show: () => go(''),
+      async submit({ http }) {
+        await unlessSignedOut(calls.logOut(http))
+        for (const cookie of [loginCookie, consoleCookie]) clearCookie(deps.config, http, cookie)
+        forgetFlow(deps, http)
+        return go('signed-out')
+      },
+    },
+    {
+      path: 'signed-out',
+      show: (visit) =>
+        page(
+          visit.texts.signedOut.title,
+          html`<p>${visit.texts.signedOut.lead}</p>
+<p>${link(visit, '', visit.texts.signedOut.again)}</p>`,
+        ),
+    },
+  ]
+}
+
+const nameOf = ({ first_name, last_name, email }: Profile) => `${first_name} ${last_name}`.trim() || email
+
+function signedInAs(visit: Visit, profile: Profile) {
+  const { texts } = visit
+  const { current_tenant: tenant, memberships, email } = profile
+  return page(
+    texts.signedIn.title,
+    html`<p class="who"><span>${nameOf(profile)}</span><br><small>${email} · ${tenant.name}</small></p>
+${memberships.length > 1 ? html`<p>${link(visit, 'organisation', texts.signedIn.switch)}</p>` : null}
+${form(visit, 'sign-out', button(texts.signedIn.signOut, { quiet: true }))}`,
+  )
+}
+
+function chooser(visit: Visit, { memberships, current_tenant: current }: Profile) {
+  const { texts } = visit
+  const choices = memberships.map(
+    ({ tenant }) =>
+      html`<li>${button(tenant.id === current.id ? `${tenant.name} ✓` : tenant.name, {
+        quiet: true,
+        name: 'tenant_id',
+        value: tenant.id,
+      })}</li>\n`,
+  )
+  return page(
+    texts.organisation.title,
+    html`<p>${texts.organisation.lead}</p>
+${refusalOf(visit)}${form(visit, 'organisation', html`<ul class="choices">${choices}</ul>`)}`,
+  )
+}

@@ -1,0 +1,48 @@
+import type { Context } from 'koa'
+import type { ApiError } from '../../errors.ts'
+import type { Texts } from '../../languages/en.ts'
+import type { Html } from '../../text/html.ts'
+import type { Flow } from './flow.ts'
+
+/** One request to the pages. */
+export interface Visit {
+  http: Context
+  texts: Texts['pages']
+  /** BCP 47 */
+  language: string
+  /** The path of PUBLIC_URL, without a slash at the end. */
+  prefix: string
+  flow: Flow
+  /** Keeps more in the flow. */
+  keep(more: Partial<Flow>): void
+  formToken: string
+  /** Where the sign-in leads to in the end; null: nowhere else. */
+  returnTo: string | null
+  /** The fields of the form that was sent; none for a GET. */
+  form: Readonly<Record<string, string>>
+  /** Why the form was refused. */
+  refusal: ApiError | null
+}
+
+/** What a visit gives. */
+export type Shown =
+  | { kind: 'page'; title: string; content: Html }
+  /** Another page, by its path below `/sign-in/`. */
+  | { kind: 'go'; to: string }
+  /** The end of the sign-in: a path of the service. */
+  | { kind: 'leave'; to: string }
+
+/** A page below `/sign-in/`. A refused form is shown again, with what was typed. */
+export interface SignInPage {
+  /** Without slashes; empty for `/sign-in/` itself. */
+  path: string
+  show(visit: Visit): Promise<Shown> | Shown
+  /** Takes the form of the page. Throws its refusal. */
+  submit?(visit: Visit): Promise<Shown>
+}
+
+export const page = (title: string, content: Html): Shown => ({ kind: 'page', title, content })
+export const go = (to: string): Shown => ({ kind: 'go', to })
+
+/** The sign-in is done: it leads to where the person came from, else shows who is signed in. */
+export const signedIn = ({ returnTo }: Visit): Shown => (returnTo ? { kind: 'leave', to: returnTo } : go(''))

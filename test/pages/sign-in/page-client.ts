@@ -1,0 +1,97 @@
+import type { Service } from '../../helpers/service.ts'
+
+/** What a browser without scripts sees of a page. */
+export interface SeenPage {
+  status: number
+  headers: Headers
+  text: string
+  /** The heading. */
+  title: string
+  alert: string | null
+  /** Where a page leads by itself. */
+  refresh: string | null
+}
+
+/**
+ * A browser without scripts: it keeps cookies, follows redirects within the pages, and sends the forms that a page has.
+ * `visit` gives a page, and `send` fills in the first form that has these fields, or the one with this address.
+ */
+export function openPages(
+  service: Pick<Service, 'url'>,
+  { headers = {} }: { headers?: Record<string, string> } = {},
+) {
+  const cookies = new Map<string, string>()
+  let current: SeenPage
+  const keep = (answer: Response) => {
+    for (const line of answer.headers.getSetCookie()) {
+      const [pair = ''] = line.split(';')
+      const at = pair.indexOf('=')
+      if (/Max-Age=0/.test(line)) cookies.delete(pair.slice(0, at))
+      else cookies.set(pair.slice(0, at), pair.slice(at + 1))
+    }
+  }
+  const ask = async (path: string, init: RequestInit = {}): Promise<SeenPage> => {
+    const answer = await fetch(new URL(path, service.url), {
+      ...init,
+      redirect: 'manual',
+      headers: {
+        Accept: 'text/html',
+        Cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+        ...headers,
+        ...(init.headers as Record<string, string>),
+      },
+    })
+    keep(answer)
+    const to = answer.headers.get('location')
+    if (answer.status === 303 && to?.includes('/sign-in/')) {
+      await answer.body?.cancel()
+      return ask(to)
+    }
+    const text = await answer.text()
+    current = {
+      status: answer.status,
+      headers: answer.headers,
+      text,
+      title: unescaped(/<h1>([^<]*)/.exec(text)?.[1] ?? ''),
+      alert: alertIn(text),
+      refresh: unescaped(/http-equiv="refresh" content="0;url=([^"]*)/.exec(text)?.[1] ?? '') || to,
+    }
+    return current
+  }
+  const post = (path: string, fields: Record<string, string>, more: Record<string, string> = {}) =>
+    ask(path, {
+      method: 'POST',
+      body: new URLSearchParams(fields),
+      headers: { 'Sec-Fetch-Site': 'same-origin', ...more },
+    })
+  const send = (fields: Record<string, string>, to?: string) => {
+    const { action, hidden } = formOf(current.text, Object.keys(fields), to)
+    return post(action, { ...hidden, ...fields })
+  }
+  return { visit: ask, send, post, cookies, seen: () => current }
+}
+
+const unescaped = (text: string) =>
+  text.replace(
+    /&(amp|lt|gt|quot|#39);/g,
+    (_, name: string) => ({ amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" })[name]!,
+  )
+
+const alertIn = (text: string) => {
+  const found = /role="alert">([^<]*)/.exec(text)?.[1]
+  return found === undefined ? null : unescaped(found)
+}
+
+function formOf(page: string, names: string[], to?: string) {
+  for (const [, attributes = '', content = ''] of page.matchAll(/<form([^>]*)>([\s\S]*?)<\/form>/g)) {
+    const action = unescaped(/action="([^"]*)"/.exec(attributes)?.[1] ?? '')
+    if (to !== undefined && !action.endsWith(`/sign-in/${to}/`)) continue
+    if (!names.every((name) => content.includes(`name="${name}"`))) continue
+    const hidden = [...content.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)]
+    return {
+      action,
+      hidden: Object.fromEntries(hidden.map(([, name = '', value = '']) => [name, unescaped(value)])),
+    }
+  }
+  throw new Error(`The page has no form with ${names.join(', ')} ${to ?? ''}:\n${page}`)
+}

@@ -1,0 +1,121 @@
+import t from 'tap'
+import { sharedService } from '../../helpers/shared-service.ts'
+import { codeAt, codeIn, enrol, requireMfa } from '../../identity/otp/authenticator.ts'
+import { openPages } from './page-client.ts'
+
+// People sign in on the pages of the service, in a browser without scripts.
+
+const service = await sharedService(t)
+
+/** Goes to the password of an address. */
+async function begin(email: string, path = '/sign-in/') {
+  const pages = openPages(service)
+  await pages.visit(path)
+  await pages.send({ email })
+  return pages
+}
+
+t.test('a person signs in with address and password, and is who the pages say', async (t) => {
+  const person = await service.signUp({ first_name: 'Ada', last_name: 'Lovelace' })
+  const pages = await begin(person.email)
+  t.equal(pages.seen().title, 'Enter your password')
+  t.match(await pages.send({ password: 'wrong wrong wrong' }), {
+    status: 400,
+    title: 'Enter your password',
+    alert: 'Address and password do not match. Check both, or reset your password.',
+  })
+  t.notOk(pages.cookies.has('bailiwick-login'))
+  const after = await pages.send({ password: person.password })
+  t.match(after, { status: 200, title: 'You are signed in' })
+  t.match(after.text, 'Ada Lovelace')
+  t.match(pages.cookies.get('bailiwick-login'), /^[\w-]{43}$/)
+  t.equal((await pages.send({}, 'sign-out')).title, 'You are signed out')
+  t.notOk(pages.cookies.has('bailiwick-login'))
+  t.equal((await pages.visit('/sign-in/')).title, 'Sign in')
+})
+
+t.test('a sign-in leads to a path of the service, and to no other site', async (t) => {
+  const person = await service.signUp()
+  const there = await begin(person.email, '/sign-in/?return_to=%2Fdocs%3Fa%3Db%26c')
+  t.match(await there.send({ password: person.password }), { status: 200, refresh: '/docs?a=b&c' })
+  t.match(
+    await there.visit('/sign-in/?return_to=/docs'),
+    { status: 303, refresh: '/docs' },
+    'signed in already',
+  )
+  for (const foreign of [
+    '//evil.example',
+    '/\\evil.example',
+    'https://evil.example',
+    '/a\\b',
+    '/\t/evil.example',
+  ])
+    t.match(
+      await there.visit(`/sign-in/?return_to=${encodeURIComponent(foreign)}`),
+      { status: 200, title: 'You are signed in', refresh: null },
+      foreign,
+    )
+})
+
+t.test('a second factor is asked for, by app, by mail or by recovery code', async (t) => {
+  const person = await service.signUp()
+  const { secret } = await enrol(service, person)
+  const { body } = await person.post('/api/v1/auth/otp/static/generate/')
+  service.advance(60_000)
+  const codes: Record<string, (pages: ReturnType<typeof openPages>) => Promise<string>> = {
+    app: async () => codeAt(secret, service.now()),
+    recovery: async () => body.codes[0],
+    mail: async (pages) => {
+      await pages.send({}, 'code/mail')
+      return codeIn(await service.mailTo(person.email, 'sign-in code'))
+    },
+  }
+  for (const [name, codeOf] of Object.entries(codes)) {
+    const pages = await begin(person.email)
+    t.match(await pages.send({ password: person.password }), { title: 'Confirm that it is you' }, name)
+    const waiting = pages.cookies.get('bailiwick-login')
+    t.match(await pages.send({ code: '000000' }), { status: 400, title: 'Confirm that it is you' })
+    t.match(await pages.visit('/sign-in/'), { title: 'Confirm that it is you' }, 'it waits')
+    t.match(await pages.send({ code: await codeOf(pages) }), { title: 'You are signed in' }, name)
+    t.not(pages.cookies.get('bailiwick-login'), waiting, 'another cookie')
+  }
+})
+
+t.test('a code is mailed at once where no other factor can be shown', async (t) => {
+  const person = await service.signUp()
+  await requireMfa(service, person.tenantId)
+  const pages = await begin(person.email)
+  await pages.send({ password: person.password })
+  t.match(pages.seen().text, `Enter the code that we mailed to ${person.email}.`)
+  const code = codeIn(await service.mailTo(person.email, 'sign-in code'))
+  t.equal((await pages.send({ code })).title, 'You are signed in')
+})
+
+t.test('a form of another browser, or of another site, is refused', async (t) => {
+  const person = await service.signUp()
+  const [own, other] = [await begin(person.email), await begin(person.email)]
+  const token = /name="form_token" value="([^"]*)"/.exec(other.seen().text)![1]!
+  const fields = { form_token: token, password: person.password }
+  t.match(await own.post('/sign-in/password/', fields), { status: 403, title: 'This did not work' })
+  for (const site of ['cross-site', 'same-site', 'none'])
+    t.match(await other.post('/sign-in/password/', fields, { 'Sec-Fetch-Site': site }), { status: 403 }, site)
+  t.match(await other.post('/sign-in/password/', fields), { status: 200, title: 'You are signed in' })
+})
+
+t.test('the pages speak German to those who do', async (t) => {
+  const pages = openPages(service, { headers: { 'Accept-Language': 'de-AT, en;q=0.5' } })
+  const seen = await pages.visit('/sign-in/')
+  t.match(seen, { title: 'Anmelden' })
+  t.match(seen.text, '<html lang="de">')
+  t.equal((await pages.visit('/sign-in/?ui_locales=en')).title, 'Sign in')
+  t.equal((await pages.visit('/sign-in/')).title, 'Sign in', 'it is kept')
+})
+
+t.test('the pages are small, and let no other site in', async (t) => {
+  const { headers, text } = await openPages(service).visit('/sign-in/')
+  t.match(headers.get('content-security-policy'), /default-src 'none'.*frame-ancestors 'none'/)
+  t.equal(headers.get('x-frame-options'), 'DENY')
+  t.equal(headers.get('cache-control'), 'no-store')
+  t.ok(text.length < 30_000)
+  t.equal((await openPages(service).visit('/sign-in/nowhere/')).status, 404)
+})
