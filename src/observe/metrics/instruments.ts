@@ -1,10 +1,11 @@
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { type Catalogue, catalogue, type Definition, type LabelsOf, type MetricName } from './catalogue.ts'
-import { openTally, type Tally } from './tally.ts'
 
-type Instrument<Name extends MetricName> = Catalogue[Name]['kind'] extends 'gauge'
-  ? Gauge<LabelsOf<Name>>
-  : Tally
+type Instrument<Name extends MetricName> = {
+  counter: Counter<LabelsOf<Name>>
+  gauge: Gauge<LabelsOf<Name>>
+  histogram: Histogram<LabelsOf<Name>>
+}[Catalogue[Name]['kind']]
 
 /** One instrument for each metric of the catalogue. */
 export type Instruments = { readonly [Name in MetricName]: Instrument<Name> }
@@ -17,13 +18,10 @@ export function makeInstruments(): { registry: Registry; instruments: Instrument
   return { registry, instruments: Object.fromEntries(made) as Instruments }
 }
 
-function make(definition: Definition, registry: Registry) {
-  const { kind, name, help, labels } = definition
-  if (kind === 'gauge')
-    return emptied(new Gauge({ name, help, labelNames: [...labels], registers: [registry] }))
-  const tally = openTally(definition)
-  registry.registerMetric(tally.metric)
-  return tally
+function make({ kind, labels, buckets, ...named }: Definition, registry: Registry) {
+  const options = { ...named, labelNames: [...labels], registers: [registry] }
+  if (kind === 'gauge') return emptied(new Gauge(options))
+  return kind === 'counter' ? new Counter(options) : new Histogram({ ...options, buckets: [...buckets] })
 }
 
 /** Empties a gauge until it is set again. prom-client would show a gauge without labels as 0. */

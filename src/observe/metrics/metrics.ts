@@ -94,29 +94,29 @@ const countingBy = (of: Instruments) =>
     requestBegan: () => of.httpInFlight.inc(),
     requestEnded(action, status, seconds) {
       of.httpInFlight.dec()
-      of.httpDuration.add(seconds, action, status)
+      of.httpDuration.observe({ action, status }, seconds)
     },
-    decided: (action, effect) => of.decisions.add(1, action, effect),
-    decisionDropped: (effect, reason) => of.decisionsDropped.add(1, effect, reason),
-    shadowed: (outcome) => of.shadowDecisions.add(1, outcome),
-    evaluated: (seconds) => of.decisionDuration.add(seconds),
-    evaluationFailed: () => of.decisionFailures.add(1),
-    moduleLate: (why) => of.modulesLate.add(1, why),
-    moduleEnded: () => of.moduleThreadsEnded.add(1),
-    policiesFound: (inMemory) => (inMemory ? of.policyHits : of.policyMisses).add(1),
-    passwordHashed: (seconds) => of.hashDuration.add(seconds),
-    passwordRefused: () => of.hashesRefused.add(1),
-    connectionWaited: (pool, seconds) => of.dbWait.add(seconds, pool),
-    transactionRetried: (pool) => of.dbRetries.add(1, pool),
-    limitRefused: (limit) => of.rateLimitRefusals.add(1, limit),
+    decided: (action, effect) => of.decisions.inc({ action, effect }),
+    decisionDropped: (effect, reason) => of.decisionsDropped.inc({ effect, reason }),
+    shadowed: (outcome) => of.shadowDecisions.inc({ outcome }),
+    evaluated: (seconds) => of.decisionDuration.observe(seconds),
+    evaluationFailed: () => of.decisionFailures.inc(),
+    moduleLate: (why) => of.modulesLate.inc({ why }),
+    moduleEnded: () => of.moduleThreadsEnded.inc(),
+    policiesFound: (inMemory) => (inMemory ? of.policyHits : of.policyMisses).inc(),
+    passwordHashed: (seconds) => of.hashDuration.observe(seconds),
+    passwordRefused: () => of.hashesRefused.inc(),
+    connectionWaited: (pool, seconds) => of.dbWait.observe({ pool }, seconds),
+    transactionRetried: (pool) => of.dbRetries.inc({ pool }),
+    limitRefused: (limit) => of.rateLimitRefusals.inc({ limit }),
     jobEnded(actor, outcome, seconds) {
-      of.jobs.add(1, actor, outcome)
-      of.jobDuration.add(seconds, actor)
+      of.jobs.inc({ actor, outcome })
+      of.jobDuration.observe({ actor }, seconds)
     },
-    mailEnded: (outcome) => of.mails.add(1, outcome),
+    mailEnded: (outcome) => of.mails.inc({ outcome }),
     webhookAttempt(outcome, seconds) {
-      of.webhookAttempts.add(1, outcome)
-      of.webhookDuration.add(seconds)
+      of.webhookAttempts.inc({ outcome })
+      of.webhookDuration.observe(seconds)
     },
-    deliveriesDropped: (count) => of.deliveriesDropped.add(count),
+    deliveriesDropped: (count) => of.deliveriesDropped.inc(count),
   }) satisfies Partial<Metrics>
