@@ -2,6 +2,7 @@ import type { DecisionKind } from '../database/decision-kind.ts'
 import type { Read } from '../database/executor/read.ts'
 import type { Tx } from '../database/executor/transaction.ts'
 import type { Slice } from '../policy-engine/compile/compiled-policy.ts'
+import type { AttributeFaults } from '../policy-engine/evaluate/attribute-faults.ts'
 import type { Decision } from '../policy-engine/evaluate/decision.ts'
 import type { AnyQuery } from '../policy-engine/evaluate/query.ts'
 import type { Caller } from './caller.ts'
@@ -53,6 +54,8 @@ export interface DecisionRecord {
   keep: 'always' | 'sampled' | 'never'
   /** For an application's query: action or resource type that nothing in the tenant names. */
   unknown?: UnknownWords
+  /** Those of the query, where they are known already. */
+  faults?: AttributeFaults
 }
 
 /** True for the action or resource type of a query that no policy and no role of the tenant names. */

@@ -38,14 +38,17 @@ const maxBytesOfService = 16 * 1024
  * does not copy the tenant's data. Their JSON has at most `maxBytes` for a query of an application, and 16 KiB
  * otherwise. If it is longer, these values are left out, and if it is still too long, all facts are.
  */
-export function factsOf(query: AnyQuery, maxBytes: number, unknown?: UnknownWords): Facts {
+export function factsOf(
+  query: AnyQuery,
+  maxBytes: number,
+  unknown?: UnknownWords,
+  faults = attributeFaults(query),
+): Facts {
   const facts = wholeFacts(query)
   // Those that policies in shadow mode read, too: a preview names them.
   const ignored = ignoredAmong(query, facts.looked)
-  const faults = Object.entries({ ...attributeFaults(query), ignored }).filter(
-    ([, found]) => found.length > 0,
-  )
-  const whole = { ...facts, ...Object.fromEntries(faults), ...(unknown && { unknown }) }
+  const named = Object.entries({ ...faults, ignored }).filter(([, found]) => found.length > 0)
+  const whole = { ...facts, ...Object.fromEntries(named), ...(unknown && { unknown }) }
   const max = 'application' in query ? maxBytes : maxBytesOfService
   return [whole, withoutValues(whole)].find((facts) => bytesOf(facts) <= max) ?? { cut: true }
 }

@@ -206,7 +206,7 @@ function countBy(rows: readonly NewDecision[]): Map<string, number> {
 const maxNamed = 50
 
 function rowOf(
-  { id, query, decision, kind, unknown, shadow }: Kept,
+  { id, query, decision, kind, unknown, faults, shadow }: Kept,
   engineRevision: string,
   maxFacts: number,
 ): NewDecision {
@@ -226,7 +226,7 @@ function rowOf(
     obligations: decision.obligations,
     policyRevision: query.slice.revision,
     engineRevision,
-    facts: factsOf(query satisfies AnyQuery, maxFacts, unknown),
+    facts: factsOf(query satisfies AnyQuery, maxFacts, unknown, faults),
     durationUs: decision.durationUs,
     requestId: query.requestId,
     shadow,

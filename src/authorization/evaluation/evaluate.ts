@@ -57,7 +57,8 @@ export async function answerAll(
   const asksAboutAll = caller.may({ type: 'access' })
   const answered = await useApprovals(deps, caller, policies, asked, pace)
   return answered.map(({ id, query, decision, kind, known, unknown, hints: approvals }) => {
-    const hints = hintsOf(asksAboutAll, attributeFaults(query), unknown)
+    const faults = attributeFaults(query)
+    const hints = hintsOf(asksAboutAll, faults, unknown)
     const isSelf = known?.id === caller.userId
     const lacking = isSelf ? stepUpOf(decision, caller, query.now) : {}
     return {
@@ -72,6 +73,7 @@ export async function answerAll(
         kind,
         keep: decision.effect === 'allow' ? 'sampled' : 'always',
         unknown,
+        faults,
       },
     }
   })
