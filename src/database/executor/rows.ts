@@ -26,19 +26,11 @@ const values = (rows: readonly NewRow[]): FragmentSqlToken =>
 
 const toValue = (value: NewRow[number]) => (value instanceof Buffer ? sql.binary(value) : value)
 
-const known = new Map<string, TemplateStringsArray>()
-
 /** The texts around the values, as a template literal would pass them. */
 function textsOf(rows: number, columns: number): TemplateStringsArray {
-  const key = `${rows} ${columns}`
-  let texts = known.get(key)
-  if (!texts) {
-    const between = Array.from({ length: rows * columns - 1 }, (_, at) =>
-      (at + 1) % columns === 0 ? '), (' : ', ',
-    )
-    const list = ['values (', ...between, ')']
-    texts = Object.freeze(Object.assign(list, { raw: Object.freeze([...list]) }))
-    known.set(key, texts)
-  }
-  return texts
+  const between = Array.from({ length: rows * columns - 1 }, (_, at) =>
+    (at + 1) % columns === 0 ? '), (' : ', ',
+  )
+  const list = ['values (', ...between, ')']
+  return Object.freeze(Object.assign(list, { raw: Object.freeze([...list]) }))
 }

@@ -70,37 +70,15 @@ const ownParsers = new Map<number, Parse>(
     return [[oid, parse as Parse] as const, [arrayOids[name]!, items as Parse] as const]
   }),
 )
-/** The OIDs of text[] and uuid[] (pg_type.dat of Postgres). */
-const textArrays: ReadonlySet<number> = new Set([1009, 2951])
 
-/** Most arrays of texts have only plain items. pg reads them letter by letter, which took 4 % of a request's memory. */
-const readTexts = (read: Parse) => (text: string) => {
-  if (text === '{}') return []
-  return plainItems.test(text) && !/null/i.test(text) ? text.slice(1, -1).split(',') : read(text)
-}
-
-const plainItems = /^\{[^"\\{}]+\}$/
-
-function parserOf(oid: number): Parse {
-  const read: Parse = ownParsers.get(oid) ?? pg.types.getTypeParser(oid, 'text')
-  return textArrays.has(oid) ? readTexts(read) : read
-}
-
-/** The parsers of a statement's columns. A flush gives the same array for the same statement of a connection. */
-const columnParsers = new WeakMap<readonly Column[], (readonly [string, Parse])[]>()
-
-function parsersOf(columns: readonly Column[]): (readonly [string, Parse])[] {
-  let parsers = columnParsers.get(columns)
-  if (!parsers) {
-    parsers = columns.map(({ name, dataTypeID }) => [name, parserOf(dataTypeID)] as const)
-    columnParsers.set(columns, parsers)
-  }
-  return parsers
-}
+const parserOf = ({ name, dataTypeID }: Column): readonly [string, Parse] => [
+  name,
+  ownParsers.get(dataTypeID) ?? pg.types.getTypeParser(dataTypeID, 'text'),
+]
 
 /** The rows of an answer, each parsed by the schema of its query. Throws (a bug of ours) when one does not match. */
 export function rowsOf(token: QuerySqlToken, { columns, rows }: Answer): QueryResultRow[] {
-  const parsers = parsersOf(columns)
+  const parsers = columns.map(parserOf)
   return rows.map((row) => checkedRow(token, rowOf(parsers, row)))
 }
 

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { parameterized, secondsOf } from '../../database/executor/parameterized.ts'
 import type { Read } from '../../database/executor/read.ts'
 import { countRow, idRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
@@ -206,13 +205,9 @@ export type Factors = z.infer<typeof factorsRow>
  * recovery codes and codes by e-mail; and whether the address for these codes is proven. Null for an erased person.
  */
 export function findFactors(tx: Tx, userId: string, at: number): Promise<Factors | null> {
-  return tx.maybeOne(factorsStatement({ userId, seconds: secondsOf(at) }))
-}
-
-const factorsStatement = parameterized(({ userId, seconds }: Record<'userId' | 'seconds', string>) => {
-  const now = sql.fragment`to_timestamp(${seconds})`
+  const now = instant(at)
   const counts = sql.fragment`(d.counts_from is null or d.counts_from <= ${now})`
-  return sql.type(factorsRow)`
+  return tx.maybeOne(sql.type(factorsRow)`
     select d.*, p.*, (select count(*) from otp_recovery_codes where user_id = u.id) as recovery_codes,
            ${isProven} or coalesce(u.codes_until > ${now}, false) as address_proven,
            coalesce(u.mailed_codes_count_from <= ${now}, true) as mailed_codes_count
@@ -225,8 +220,8 @@ const factorsStatement = parameterized(({ userId, seconds }: Record<'userId' | '
     cross join lateral (
       select count(*) > 0 as passkey, coalesce(bool_or(${counts}), false) as passkey_counts
       from passkeys d where d.user_id = u.id) p
-    where u.id = ${userId}`
-})
+    where u.id = ${userId}`)
+}
 
 /** Whether any person has a factor that turns MFA on. As the system role. */
 export function hasConfirmedDevices(tx: Tx): Promise<boolean> {
