@@ -3,6 +3,7 @@ import { type ApiError, unavailable } from '../errors.ts'
 import type { DecisionPoint } from '../policy-engine/evaluate/engine.ts'
 import { type AnyQuery, askerOf, isOwnerRecovery } from '../policy-engine/evaluate/query.ts'
 import { createLoopTurns } from './loop-turns.ts'
+import { type Clocks, threadClocks } from './processor-time.ts'
 import { timeUsed } from './time-used.ts'
 import { decisionShare } from './work-budget.ts'
 
@@ -15,25 +16,25 @@ export const tooCostly = (retryAfter: number): ApiError =>
   )
 
 /**
- * Wraps an engine, or its part for trials, to limit decisions to `limit` ms of real time a second for each tenant, and for each person over
- * all their tenants; beyond that it throws 503 `too_costly`. Owners can always read and change policies, because costly
+ * Wraps an engine, or its part for trials, to limit decisions to `limit` ms of processor time a second for each tenant, and for each person
+ * over all their tenants; beyond that it throws 503 `too_costly`. Owners can always read and change policies, because costly
  * policies can be the cause.
  */
 export function limitDecisionTime<Engine extends DecisionPoint>(
   engine: Engine,
   limit: number,
-  now: () => number = () => performance.now(),
+  { now, processor }: Clocks = threadClocks,
 ): Engine {
   const used = timeUsed(decisionShare(limit), now)
   const within = <T>(query: AnyQuery, ask: () => T): T => {
-    const begun = now()
+    const begun = processor()
     const by = { userId: askerOf(query).id, tenantId: query.subject.tenantId }
     if (used.msUntilLeft(by) > 0 && !isOwnerRecovery(query.action, query.subject.membership))
       throw tooCostly(1)
     try {
       return ask()
     } finally {
-      used.add(by, now() - begun)
+      used.add(by, processor() - begun)
     }
   }
   return {
@@ -61,22 +62,27 @@ const sliceMs = 5
  */
 export const decisionTurn = createLoopTurns(Number.POSITIVE_INFINITY)
 
-/** A pace that yields after each 5 ms and allows `limit` ms in all. */
-export function decisionPace(limit: number, now: () => number = () => performance.now()): DecisionPace {
+/** A pace that yields after each 5 ms of real time and allows `limit` ms of processor time in all. */
+export function decisionPace(limit: number, { now, processor }: Clocks = threadClocks): DecisionPace {
   let begun: number | undefined
+  let begunWork = 0
   let spent = 0
+  const begin = () => {
+    begun = now()
+    begunWork = processor()
+  }
   return {
     async next() {
       if (begun === undefined) {
         await decisionTurn()
-        begun = now()
+        begin()
       }
-      if (now() - begun < sliceMs) return
-      spent += now() - begun
+      if (now() - begun! < sliceMs) return
+      spent += processor() - begunWork
       if (spent >= limit) throw tooCostly(1)
       await turnOfLoop()
       await decisionTurn()
-      begun = now()
+      begin()
     },
   }
 }

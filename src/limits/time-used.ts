@@ -1,4 +1,4 @@
-/** The ms of real time that work may take in a window: of one person over all tenants, of one tenant, and of the process. */
+/** The ms that work may take in a window of real time: of one person over all tenants, of one tenant, and of the process. */
 export interface TimeShare {
   windowMs: number
   person: number

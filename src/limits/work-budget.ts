@@ -1,4 +1,5 @@
 import { unavailable } from '../errors.ts'
+import { type Clocks, threadClocks } from './processor-time.ts'
 import { withoutSlot } from './tenant-slot.ts'
 import { type TimeShare, type TimeUsed, timeUsed } from './time-used.ts'
 import { createWorkTurns, type WorkTurns } from './work-turns.ts'
@@ -17,7 +18,7 @@ export const decisionShare = (ms: number): TimeShare => ({
   process: Math.max(ms, 800),
 })
 
-/** What one kind of work may take, in ms of real time a window. */
+/** What one kind of work may take, in ms a window: of processor time, or of the real time for which it keeps others waiting. */
 interface WorkLimit extends TimeShare {
   /** Pieces that run at a time in this process; the others wait for their turn. */
   atATime: number
@@ -26,12 +27,14 @@ interface WorkLimit extends TimeShare {
   /** Pieces of one person that wait. */
   maxWaiting: number
   maxWaitMs: number
+  counts: keyof Clocks
   /** What to do about it, for the error. */
   advice: string
 }
 
 const minute = 60_000
-const oneThread = { atATime: 1, ofOne: 1, maxWaiting: 5, maxWaitMs: 20_000 }
+const oneThread = { atATime: 1, ofOne: 1, maxWaiting: 5, maxWaitMs: 20_000, counts: 'processor' } as const
+const ofDatabase = { atATime: 3, ofOne: 1, counts: 'now' } as const
 
 /**
  * What costly work may take: of a person over all their tenants, of a tenant (one person three quarters of it), and of the
@@ -59,25 +62,25 @@ export const workLimits = {
   /** Reads of the database that look at many rows. */
   reads: {
     ...{ windowMs: minute, person: 20_000, tenant: 20_000, process: 90_000 },
-    ...{ atATime: 3, ofOne: 1, maxWaiting: 20, maxWaitMs: 5_000 },
+    ...{ ...ofDatabase, maxWaiting: 20, maxWaitMs: 5_000 },
     advice: 'Reading this took too long. Ask less often, or for less at a time.',
   },
   /** Deciding all permissions of a member, on the event loop. */
   permissions: {
     ...{ windowMs: minute, person: 15_000, tenant: 20_000, process: 45_000 },
-    ...{ atATime: 2, ofOne: 1, maxWaiting: 5, maxWaitMs: 5_000 },
+    ...{ atATime: 2, ofOne: 1, maxWaiting: 5, maxWaitMs: 5_000, counts: 'processor' as const },
     advice: 'Deciding all permissions took too long. Ask less often, or use fewer or smaller policies.',
   },
   /** Changing many objects in one call: others of the tenant wait for its lock. */
   changes: {
     ...{ windowMs: minute, person: 40_000, tenant: 40_000, process: 90_000 },
-    ...{ atATime: 3, ofOne: 1, maxWaiting: 5, maxWaitMs: 5_000 },
+    ...{ ...ofDatabase, maxWaiting: 5, maxWaitMs: 5_000 },
     advice: 'Changing many objects took too long. Send fewer at a time, or wait.',
   },
   /** Looking for the words of questions in all roles of a tenant. Short, so that no answer waits behind longer reads. */
   words: {
     ...{ windowMs: minute, person: 20_000, tenant: 20_000, process: 60_000 },
-    ...{ atATime: 3, ofOne: 1, maxWaiting: 20, maxWaitMs: 1_000 },
+    ...{ ...ofDatabase, maxWaiting: 20, maxWaitMs: 1_000 },
     advice: 'Looking up names took too long. Ask about fewer names that nothing knows.',
   },
 } satisfies Record<string, WorkLimit>
@@ -94,14 +97,14 @@ export interface WorkBudget {
   inTurn<T>(kind: WorkKind, by: WorkFor, work: () => Promise<T>, options?: { waits: boolean }): Promise<T>
 }
 
-/** Makes a budget. `now` gives ms. */
+/** Makes a budget. */
 export function createWorkBudget(
   limits: Record<WorkKind, WorkLimit> = workLimits,
-  now: () => number = () => performance.now(),
+  clocks: Clocks = threadClocks,
 ): WorkBudget {
   const kinds = new Map<string, { used: TimeUsed; turns: WorkTurns }>()
   for (const [kind, limit] of Object.entries(limits)) {
-    const used = timeUsed(limit, now)
+    const used = timeUsed(limit, clocks.now)
     kinds.set(kind, { used, turns: createWorkTurns(limit, used.ofPerson) })
   }
   return {
@@ -114,11 +117,12 @@ export function createWorkBudget(
       assertLeft()
       const counted = async () => {
         assertLeft() // Others of the same person ran while it waited.
-        const begun = now()
+        const time = clocks[limits[kind].counts]
+        const begun = time()
         try {
           return await work()
         } finally {
-          if (by) used.add(by, now() - begun)
+          if (by) used.add(by, time() - begun)
         }
       }
       return withoutSlot(() => turns(by, counted, options))

@@ -74,12 +74,12 @@ export const quotas = {
   LIMIT_DECISION_MS_PER_REQUEST: setting(
     wholeNumber(1, 60_000),
     1_000,
-    'Milliseconds that the decisions of one request can take (rows of a list, cases of a test); beyond that, 503 `too_costly`',
+    'Milliseconds of processor time that the decisions of one request can take (rows of a list, cases of a test); beyond that, 503 `too_costly`',
   ),
   LIMIT_DECISION_MS_PER_SECOND: setting(
     wholeNumber(1, 1_000),
     500,
-    'Milliseconds of each second that a process spends on decisions for one tenant, one person of it three quarters at most, and for one person over all their tenants; beyond that, 503 `too_costly`',
+    'Milliseconds of processor time that a process spends each second on decisions for one tenant, one person of it three quarters at most, and for one person over all their tenants; beyond that, 503 `too_costly`',
   ),
   LIMIT_RESOURCES: quota(10_000_000, 100_000, 'Resources of applications'),
   LIMIT_WEBHOOKS: quota(1_000, 20, 'Webhooks'),

@@ -26,6 +26,8 @@ t.test(
   },
 )
 
+const clocksAt = (now: () => number) => ({ now, processor: now })
+
 t.test('the budget counts per tenant and second', async (t) => {
   let now = 1_000
   const engine = await openAccessEngine()
@@ -36,7 +38,11 @@ t.test('the budget counts per tenant and second', async (t) => {
       return engine.decide(query)
     },
   }
-  const { decide } = limitDecisionTime(slow, 50, () => now)
+  const { decide } = limitDecisionTime(
+    slow,
+    50,
+    clocksAt(() => now),
+  )
   const query = roleQuery('member:list', ['owner'], 'me')
   const repair = roleQuery('policy:list', ['owner'], 'me')
   t.equal(decide(query).effect, 'allow')
@@ -48,6 +54,34 @@ t.test('the budget counts per tenant and second', async (t) => {
   t.equal(decide(query).effect, 'allow')
 })
 
+t.test('a machine that has little time for the process does not use up its limits', async (t) => {
+  let now = 1_000
+  const engine = await openAccessEngine()
+  const slow = {
+    ...engine,
+    decide: (query: Parameters<typeof engine.decide>[0]) => {
+      now += 30
+      return engine.decide(query)
+    },
+  }
+  const clocks = { now: () => now, processor: () => now / 10 }
+  const { decide } = limitDecisionTime(slow, 50, clocks)
+  const pace = decisionPace(50, clocks)
+  for (let time = 0; time < 12; time++) {
+    await pace.next()
+    t.equal(decide(roleQuery('member:list', ['owner'], 'me')).effect, 'allow')
+  }
+  await t.rejects(
+    async () => {
+      for (;;) {
+        await pace.next()
+        now += 30
+      }
+    },
+    { code: 'too_costly' },
+  )
+})
+
 t.test('the decisions of a request yield every 5 ms, and end at their limit', async (t) => {
   let [now, turns] = [0, 0]
   const count = () => {
@@ -56,7 +90,10 @@ t.test('the decisions of a request yield every 5 ms, and end at their limit', as
   }
   let waiting = setImmediate(count)
   t.teardown(() => clearImmediate(waiting))
-  const pace = decisionPace(100, () => now)
+  const pace = decisionPace(
+    100,
+    clocksAt(() => now),
+  )
   for (let time = 0; time < 9; time++) {
     await pace.next()
     now += 2
@@ -84,7 +121,10 @@ t.test(
     let waiting = setImmediate(count)
     t.teardown(() => clearImmediate(waiting))
     const decide = async () => {
-      const pace = decisionPace(1_000, () => now)
+      const pace = decisionPace(
+        1_000,
+        clocksAt(() => now),
+      )
       for (let time = 0; time < 5; time++) {
         await pace.next()
         inTurns.push(turn)

@@ -2,10 +2,12 @@ import t from 'tap'
 import { createWorkBudget, workLimits } from '../../src/limits/work-budget.ts'
 
 let now = 0
+let rate = 1
 const limit = { ...workLimits.modules, windowMs: 60_000, person: 20_000, tenant: 30_000, process: 40_000 }
 const newBudget = (more: object = {}) => {
   now = 0
-  return createWorkBudget({ ...workLimits, modules: { ...limit, ...more } }, () => now)
+  const clocks = { now: () => now, processor: () => now * rate }
+  return createWorkBudget({ ...workLimits, modules: { ...limit, ...more } }, clocks)
 }
 const by = (userId: string, tenantId = `tenant of ${userId}`) => ({ userId, tenantId })
 const taking = (ms: number) => async () => {
@@ -31,6 +33,17 @@ t.test('a person has one budget over all their tenants', async (t) => {
   await inTurn('patterns', by('one'), taking(1))
   now = 60_000
   await inTurn('modules', by('one', 'c'), taking(1))
+})
+
+t.test('work of processors counts by their time, and reads of the database by real time', async (t) => {
+  const { inTurn } = newBudget()
+  rate = 0.1
+  t.teardown(() => {
+    rate = 1
+  })
+  for (let time = 0; time < 3; time++) await inTurn('modules', by('one'), taking(10_000))
+  await inTurn('reads', by('one'), taking(20_000))
+  await t.rejects(inTurn('reads', by('one'), taking(1)), tooCostly)
 })
 
 t.test('the people of a tenant share its budget', async (t) => {
