@@ -8,6 +8,7 @@ import type { TokenSigner } from './crypto/token-signer.ts'
 import type { Databases } from './database/executor/transaction.ts'
 import type { OpenApiKeys } from './identity/api-keys/api-keys.ts'
 import type { Limiters } from './identity/rate-limits/limiters.ts'
+import type { HoldBytes } from './limits/body-bytes.ts'
 import type { DecisionPace } from './limits/decision-time.ts'
 import type { KeyedSemaphore } from './limits/keyed-semaphore.ts'
 import type { Metrics } from './observe/metrics/metrics.ts'
@@ -47,6 +48,8 @@ export interface Deps {
   limiters: Limiters
   /** Limits of RATE_LIMIT_ENABLED on the calls of users and tenants. */
   callLimits: CallLimits
+  /** Counts the bytes of long bodies. */
+  holdBytes: HoldBytes
   /** Base of links and list URLs, without a trailing slash. Known once the process listens. */
   publicUrl: () => string
   /** Gives a new tenant the rules of the installation's manifests. */

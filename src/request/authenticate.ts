@@ -14,21 +14,22 @@ import type { Route } from './route.ts'
 
 /**
  * Judges the caller's auth context, and gives it with the tenant's policies. Throws 401 and 429, and for the path of
- * another tenant 403 `tenant_mismatch` or 404.
+ * another tenant 403 `tenant_mismatch` or 404. A call that `isCounted`
+ * is not counted again.
  */
 export async function authenticate(
   deps: PathDeps,
   http: Context,
   route: DecidedRoute,
   claims: Claims,
-  { tenantId, auth: loading }: Pick<Loading, 'tenantId' | 'auth'>,
+  { tenantId, auth: loading, isCounted }: Pick<Loading, 'tenantId' | 'auth'> & { isCounted: boolean },
 ): Promise<RequestContext> {
   const auth = await loading
   assertAlive(claims.token, auth)
   if (claims.token === 'key' || claims.token === 'impersonation') assertOpenTo(route, claims, tenantId)
   assertNotEndedHere(auth, claims, tenantId)
   // Count only now: the token of an ended session must not use up its owner's calls.
-  http.set(deps.callLimits.count(countedFor(claims)))
+  if (!isCounted) http.set(deps.callLimits.count(countedFor(claims)))
   const readAuth = (read: Read) => deps.loadAuthContext(read, { ...claims, tenantId })
   return enter(deps, http, route, { claims, tenantId, auth, readAuth })
 }

@@ -5,7 +5,7 @@ import { workBudget } from '../limits/work-budget.ts'
 import { createLruCache } from '../policy-engine/lru-cache.ts'
 import type { AuthContext, Bearer, Claims } from './caller.ts'
 import { pathId } from './path-id.ts'
-import type { Loading, PathDeps, Received } from './request-context.ts'
+import type { Input, Loading, PathDeps } from './request-context.ts'
 import type { Handled, OnResource, Route } from './route.ts'
 
 /**
@@ -19,19 +19,17 @@ export function loadRequest(
   route: Route,
   claims: Claims,
   params: Params,
-  received: Received,
+  input: Input | null,
 ): Loading {
   const tenantId = route.scope === 'token' ? claims.tenantId : pathId(params.id)
   // Keys and impersonations act in their own tenant alone: authenticate() refuses the path of another one.
   const isBound = claims.token === 'key' || claims.token === 'impersonation'
   const bearer = { ...claims, tenantId: isBound ? claims.tenantId : tenantId }
   const load =
-    'input' in received && 'load' in route && route.kind !== 'change'
-      ? loadOf(route, { ...received.input, caller: bearer })
-      : null
+    input && 'load' in route && route.kind !== 'change' ? loadOf(route, { ...input, caller: bearer }) : null
   const fromReplica = route.fromReplica && deps.db.replica !== undefined
   const loadsAtOnce = load !== null && tenantId === claims.tenantId && !fromReplica && !route.scansRows
-  const canBeSlow = loadsAtOnce && 'input' in received && !loadsByKeys(route, received.input.query)
+  const canBeSlow = loadsAtOnce && input !== null && !loadsByKeys(route, input.query)
   const caller = `${bearer.userId} ${tenantId}`
   let isSlow = canBeSlow || slowCallers.get(caller) === true
   const by = () => (isSlow ? 'read' : 'readShared')

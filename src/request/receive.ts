@@ -12,14 +12,24 @@ import { conditional, headerCheck, takesApproval } from './check-headers.ts'
 import type { Input, Received } from './request-context.ts'
 import type { Route } from './route.ts'
 
-const readSmallBody = bodyReader(smallBody)
-const readBody = bodyReader(1024 * 1024)
+/** The longest body of a route, in bytes. */
+function maxBodyOf(route: Route): number {
+  const isOpen = route.action === 'public' || route.anonymous
+  if (isOpen || route.path.includes('/auth/')) return smallBody
+  return route.kind === 'bulk' ? route.maxBody : 1024 * 1024
+}
+
+/** The bytes that a long body takes: as many as the route allows if it comes without its length. 0 for a short one. */
+export function longBodyOf({ request }: Context, route: Route): number {
+  if (route.method === 'GET') return 0
+  const max = maxBodyOf(route)
+  const length = request.length ?? (request.get('transfer-encoding') === '' ? 0 : max)
+  return length > smallBody ? Math.min(length, max) : 0
+}
 
 /** Makes the step that reads and validates body, query and headers. It returns faults instead of throwing. */
 export function receiver(route: Route): (http: Context) => Promise<Received> {
-  const isOpen = route.action === 'public' || route.anonymous
-  const readLong = route.kind === 'bulk' ? bodyReader(route.maxBody) : readBody
-  const read = isOpen || route.path.includes('/auth/') ? readSmallBody : readLong
+  const read = bodyReader(maxBodyOf(route))
   const validate = bodyValidator(route)
   const readQuery = queryReader(route)
   const checkHeaders = headerCheck(route)

@@ -5,6 +5,7 @@ import type { Read } from '../database/executor/read.ts'
 import type { Databases } from '../database/executor/transaction.ts'
 import type { LogQuota } from '../database/log-quota.ts'
 import type { ApiError } from '../errors.ts'
+import type { HoldBytes } from '../limits/body-bytes.ts'
 import type { DecisionPace } from '../limits/decision-time.ts'
 import type { KeyedSemaphore } from '../limits/keyed-semaphore.ts'
 import type { ActionName } from '../policy-engine/catalogue/actions.ts'
@@ -69,6 +70,7 @@ export interface PathDeps {
   approvals: Approvals
   apiKeys: ApiKeys
   callLimits: CallLimits
+  holdBytes: HoldBytes
   config: LogQuota
   /** ms since 1970 */
   clock: () => number

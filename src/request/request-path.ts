@@ -1,15 +1,17 @@
 import type { Context, Middleware } from 'koa'
+import type { HeldBytes } from '../limits/body-bytes.ts'
 import { createLoopTurns } from '../limits/loop-turns.ts'
 import { holdingSlot } from '../limits/tenant-slot.ts'
 import { Found, Versioned } from './answer/etag.ts'
 import { respond } from './answer/respond.ts'
 import { showAnswer } from './answer/show-answer.ts'
 import { authenticate } from './authenticate.ts'
+import { bodyLength } from './body/read-body.ts'
 import { decideRoute, logDecision } from './decide.ts'
 import { loadRequest } from './load-request.ts'
 import { measuredAs } from './measure-requests.ts'
-import { formReceiver, receiver, validInput } from './receive.ts'
-import type { DecidedRoute, PathDeps, Received, RequestContext } from './request-context.ts'
+import { formReceiver, longBodyOf, receiver, validInput } from './receive.ts'
+import type { DecidedRoute, Input, PathDeps, Received, RequestContext } from './request-context.ts'
 import type { Route } from './route.ts'
 import { runRoute } from './run-route.ts'
 import { bearerTokens, type Credentials, inFormOf, type VerifyDeps } from './verify-token.ts'
@@ -72,24 +74,39 @@ function answerer(deps: PathDeps & VerifyDeps, route: Route, credentials: Creden
       return
     }
     const claims = await credentials.verify(http) //                          401, 429
-    // A client can send its body slowly, so it is read before the request takes one of its tenant's slots. Its faults
-    // are reported only after the caller is permitted. The session is checked after the body: it could end while the
-    // body arrives, and a second check would cost another round trip.
-    const received = await receive()
     let decided: RequestContext | null = null
+    let held: HeldBytes | undefined
+    const inSlot = (work: () => Promise<unknown>) =>
+      deps.semaphores.perTenant(claims.tenantId, (outside) => holdingSlot(outside, work))
+    const permit = async (input: Input | null) => {
+      const loading = loadRequest(deps, route, claims, http.params, input)
+      const of = { ...loading, isCounted: held !== undefined }
+      const request = await authenticate(deps, http, route as DecidedRoute, claims, of) // 401, 403, 404, 429
+      decided = request
+      decideRoute(deps, request) //                                           403: could it be permitted at all?
+      return { request, loaded: loading.loaded }
+    }
     try {
-      const run = async () => {
-        const loading = loadRequest(deps, route, claims, http.params, received)
-        const request = await authenticate(deps, http, route as DecidedRoute, claims, loading) // 401, 403, 404, 429
-        decided = request
-        decideRoute(deps, request) //                                         403: could it be permitted at all?
+      // A client can send its body slowly, so it is read before the request takes one of its tenant's slots. Its faults
+      // are reported only after the caller is permitted. The session is checked after the body: it could end while the
+      // body arrives. Before a long body, the round trip of another check costs less than reading it in vain.
+      const bytes = longBodyOf(http, route)
+      if (bytes > 0) {
+        await inSlot(() => permit(null))
+        decided = null
+        held = deps.holdBytes(claims.tenantId, bytes) //                      503
+      }
+      const received = await receive()
+      held?.shrinkTo(bodyLength(http))
+      await inSlot(async () => {
+        const { request, loaded } = await permit('input' in received ? received.input : null)
         const input = validInput(received) //                                 400, 412, 413, 415
-        const answer = await runRoute(deps, request, input, loading.loaded) // 404, 403, 409
+        const answer = await runRoute(deps, request, input, loaded) //        404, 403, 409
         const shown = await showAnswer(deps, request, answer) //              obligations: mask, step up (401)
         finish(await inFormOf(credentials, http, shown)) //                    a sign-in: 401
-      }
-      await deps.semaphores.perTenant(claims.tenantId, (outside) => holdingSlot(outside, run))
+      })
     } finally {
+      held?.shrinkTo(0)
       // Outside the slot, so that waiting for the log blocks no other request of the tenant.
       if (decided) await logDecision(deps, decided)
     }

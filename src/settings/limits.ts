@@ -104,6 +104,11 @@ export const quotas = {
     100_000,
     'Decisions logged a day (UTC) for a tenant: from 60 % no allowed reads, from 80 % one in a hundred of the questions of applications, then of the rest; for one subject, a tenth',
   ),
+  LIMIT_BODIES_MIB: setting(
+    wholeNumber(16, 4_096),
+    64,
+    'MiB of request bodies above 16 KiB that a process holds at a time, of one tenant a quarter; beyond that, 503 `overloaded`',
+  ),
   LIMIT_DECISION_FACTS_BYTES: setting(
     wholeNumber(256, 16_384),
     2_048,

@@ -31,6 +31,7 @@ import { openCallLimits } from '../identity/rate-limits/call-limits.ts'
 import { openLimiters } from '../identity/rate-limits/limiters.ts'
 import { sweepRateLimits } from '../identity/rate-limits/sweep-rate-limits.ts'
 import { openTenantSetUp } from '../installation/manifests/set-up-tenant.ts'
+import { createBodyBytes } from '../limits/body-bytes.ts'
 import { decisionPace, limitDecisionTime } from '../limits/decision-time.ts'
 import { createKeyedSemaphore } from '../limits/keyed-semaphore.ts'
 import { createMetrics, type Metrics } from '../observe/metrics/metrics.ts'
@@ -134,6 +135,7 @@ export async function openDeps(
     limiters,
     apiKeys,
     callLimits,
+    holdBytes: createBodyBytes(config.LIMIT_BODIES_MIB * 2 ** 20),
     approvals: createApprovals({ config, db, sealer, publicUrl }),
     publicUrl,
     setUpTenant: openTenantSetUp(),

@@ -90,6 +90,9 @@ const bodyBytes = (ctx: Context) => Buffer.from(String(ctx.request.body ?? ''), 
 /** The text of a body that was read and is valid UTF-8; empty when there was no body. */
 export const bodyText = (ctx: Context): string => bodyBytes(ctx).toString()
 
+/** The bytes of the body that was read. */
+export const bodyLength = (ctx: Context): number => String(ctx.request.body ?? '').length
+
 /** True when the request has a body. */
 const hasBody = (ctx: Context): boolean =>
   ctx.get('transfer-encoding') !== '' || (ctx.request.length ?? 0) > 0
