@@ -14,7 +14,7 @@ import type { KnownSubject } from './store.ts'
 
 const maxKey = 128
 
-// Not a record of zod: its check of each key costs 3 µs, half a second for the keys of a large batch.
+// Not a record of zod: its check of each key costs 0.6 µs in a large object, 11 ms for the keys of a large batch.
 const attributesIn = (what: string) =>
   z
     .custom<Record<string, unknown>>(

@@ -183,7 +183,7 @@ export const isOwnerRecovery = (action: string, membership: Membership | null) =
  * The query as the policies read it, in snake_case. It has only the members that rules read, because each costs
  * 0.1 µs; the attributes that conditions read are in `attrs`, with those `alsoRead`.
  */
-export function policyInput(query: AnyQuery, alsoRead?: Readonly<Record<string, DataType>>) {
+export function policyInput(query: AnyQuery, alsoRead: Readonly<Record<string, DataType>> = {}) {
   const { subject, tenant, resource } = query
   return {
     request_id: query.requestId,
@@ -205,7 +205,7 @@ export function policyInput(query: AnyQuery, alsoRead?: Readonly<Record<string, 
       tenant_id: resource.tenantId,
       owner_id: resource.ownerId,
     },
-    attrs: alsoRead ? attributesOf(query, { ...alsoRead, ...query.slice.attributes }) : attributesOf(query),
+    attrs: attributesOf(query, { ...alsoRead, ...query.slice.attributes }),
     approval: approvalInput(query.approval),
     others_can_approve: query.othersCanApprove ?? true,
   }

@@ -48,7 +48,7 @@ class Unplanned extends Error {
 interface Engine {
   run: RunEvaluation
   /** what the rules of the service and of the installation read, in every decision */
-  read: ReadAttributes | undefined
+  read: ReadAttributes
   /** those of these rules that look at the resource */
   looking: readonly string[]
   pool: ModulePool
