@@ -1,5 +1,108 @@
 import type { Texts } from './en.ts'
-import { lasting } from './format.ts'
+import { counting, joining, lasting } from './format.ts'
+import { type Factor, mail, type Outcome, type WaysIn, wordsOf } from './mail-text.ts'
+
+const counted = counting('de')
+const joined = joining('de')
+const lasts = lasting('de')
+
+const worksOnce = (minutes: number | undefined) =>
+  minutes === undefined
+    ? 'Der Link lässt sich einmal verwenden.'
+    : `Der Link gilt ${lasts(minutes)} und lässt sich einmal verwenden.`
+
+const secureYourAccount = [
+  'Wenn Sie das nicht waren, setzen Sie sofort Ihr Passwort zurück.',
+  'Damit enden alle Sitzungen, Ihre API-Schlüssel werden widerrufen, und zweite Faktoren, die in den letzten 24 Stunden nur mit dem Passwort hinzugefügt wurden, werden entfernt. Melden Sie sich danach an und löschen Sie alle Passkeys und anderen zweiten Faktoren, die Sie nicht kennen.',
+]
+
+function stillOpen({ keysRevoked, passkeys, keys }: WaysIn): string[] {
+  const ways = [
+    ...(passkeys > 0 ? [counted(passkeys, { one: 'Passkey', other: 'Passkeys' })] : []),
+    ...(keys > 0 ? [counted(keys, { other: 'API-Schlüssel' })] : []),
+  ]
+  return [
+    ...(keysRevoked ? ['Ihre API-Schlüssel wurden widerrufen.'] : []),
+    ...(ways.length > 0 ? [`Zugang zu Ihrem Konto geben weiterhin: ${joined(ways)}.`] : []),
+  ]
+}
+
+const factors: Record<Factor, { canSignIn: string; canNot: string }> = {
+  passkey: {
+    canSignIn: 'Sie können sich jetzt mit einem neuen Passkey an Ihrem Konto anmelden.',
+    canNot: 'Mit einem Ihrer Passkeys können Sie sich nicht mehr an Ihrem Konto anmelden.',
+  },
+  totp: {
+    canSignIn: 'Sie können sich jetzt mit einer Authenticator-App an Ihrem Konto anmelden.',
+    canNot: 'Mit einer Authenticator-App können Sie sich nicht mehr an Ihrem Konto anmelden.',
+  },
+  email: {
+    canSignIn: 'Sie können sich jetzt mit Codes an Ihrem Konto anmelden, die wir an diese Adresse schicken.',
+    canNot: 'Mit Codes an diese Adresse können Sie sich nicht mehr an Ihrem Konto anmelden.',
+  },
+  static: {
+    canSignIn: 'Sie können sich jetzt mit neuen Wiederherstellungscodes an Ihrem Konto anmelden.',
+    canNot: 'Mit Ihren Wiederherstellungscodes können Sie sich nicht mehr an Ihrem Konto anmelden.',
+  },
+}
+
+const factorAdded = mail<{ device: Factor; undo?: string | undefined }>(({ device, undo }, { service }) => ({
+  subject: `Neuer zweiter Faktor für Ihr Konto bei ${service}`,
+  says: [factors[device].canSignIn],
+  ...(undo
+    ? {
+        next: [
+          'Der Faktor wurde nur mit Ihrem Passwort hinzugefügt. Deshalb zählt er in den ersten 24 Stunden noch nicht als zweiter Faktor.',
+        ],
+        otherwise: [
+          'Wenn Sie das nicht waren, entfernen Sie ihn innerhalb dieser Zeit. Dabei enden auch alle Sitzungen. Setzen Sie danach Ihr Passwort zurück, denn jemand anderes kennt es. Später setzen Sie zuerst das Passwort zurück und entfernen den Faktor dann in Ihrem Konto.',
+        ],
+        undo: 'Zweiten Faktor entfernen',
+      }
+    : { otherwise: ['Wenn Sie das nicht waren, ändern Sie Ihr Passwort und entfernen Sie den Faktor.'] }),
+}))
+
+const outcomes: Record<Outcome, { was: string; next: string }> = {
+  approved: {
+    was: 'wurde genehmigt',
+    next: 'Öffnen Sie die Anfrage, um sie auszuführen. Die Genehmigung gilt einmal.',
+  },
+  rejected: { was: 'wurde abgelehnt', next: 'Es wurde nichts geändert.' },
+  cancelled: { was: 'wurde zurückgezogen', next: 'Es wurde nichts geändert.' },
+  executed: { was: 'wurde genehmigt und ausgeführt', next: 'Sie müssen nichts weiter tun.' },
+  failed: {
+    was: 'wurde genehmigt, ist aber gescheitert',
+    next: 'Es wurde nichts geändert. Den Grund sehen Sie in der Anfrage.',
+  },
+}
+
+const actions = {
+  'tenant:update': 'Organisation ändern',
+  'tenant:suspend': 'Organisation sperren',
+  'tenant:archive': 'Organisation archivieren',
+  'tenant:delete': 'Organisation löschen',
+  'member:create': 'Mitglied hinzufügen',
+  'member:update': 'Mitglied ändern',
+  'member:delete': 'Mitglied entfernen',
+  'service_account:create': 'Dienstkonto anlegen',
+  'service_account:update': 'Dienstkonto ändern',
+  'service_account:delete': 'Dienstkonto löschen',
+  'api_key:create': 'API-Schlüssel erstellen',
+  'api_key:rotate': 'API-Schlüssel ersetzen',
+  'api_key:delete': 'API-Schlüssel löschen',
+  'role:create': 'Rolle anlegen',
+  'role:update': 'Rolle ändern',
+  'role:delete': 'Rolle löschen',
+  'department:create': 'Abteilung anlegen',
+  'department:update': 'Abteilung ändern',
+  'department:delete': 'Abteilung löschen',
+  'invitation:create': 'Person einladen',
+  'policy:create': 'Richtlinie anlegen',
+  'policy:update': 'Richtlinie ändern',
+  'policy:delete': 'Richtlinie löschen',
+  'webhook:create': 'Webhook anlegen',
+  'webhook:update': 'Webhook ändern',
+}
 
 /** The texts of pages and mails in German. */
 export const de: Texts = {
@@ -7,7 +110,295 @@ export const de: Texts = {
   name: 'Deutsch',
   format: 'de-DE',
 
-  mails: {},
+  actions,
+
+  mails: {
+    frame: {
+      hello: (firstName) => (firstName ? `Guten Tag ${firstName},` : 'Guten Tag,'),
+      plainLink: 'Falls die Schaltfläche nicht funktioniert, öffnen Sie diesen Link:',
+      signed: (service) =>
+        `Diese E-Mail wurde automatisch von ${service} verschickt. Bitte antworten Sie nicht darauf.`,
+    },
+
+    summary: (subject, notSent) => ({
+      subject: `${notSent} weitere: ${subject}`,
+      says: [
+        `innerhalb einer Stunde sind ${counted(notSent, { one: 'weitere E-Mail', other: 'weitere E-Mails' })} mit dem Betreff „${subject}“ für diese Adresse angefallen. Wir haben sie nicht verschickt, weil eine Adresse von jeder Art nur wenige in der Stunde bekommt.`,
+        'Melden Sie sich an, um zu sehen, was geschehen ist.',
+      ],
+      otherwise: ['Wenn Sie das nicht waren, setzen Sie Ihr Passwort zurück.'],
+    }),
+
+    letters: {
+      email_verification: ({ origin, minutes, reject }, { service, moment }) => ({
+        subject: `Bestätigen Sie Ihre E-Mail-Adresse für ${service}`,
+        says: [
+          ...(origin?.how === 'made'
+            ? [`am ${moment(origin.at)} wurde bei ${service} ein Konto mit dieser Adresse angelegt.`]
+            : []),
+          ...(origin?.how === 'changed'
+            ? [
+                `am ${moment(origin.at)} wurde diese Adresse bei ${service} als neue Adresse eines Kontos angegeben.`,
+              ]
+            : []),
+          'Wenn Sie das waren, bestätigen Sie bitte, dass diese Adresse Ihnen gehört.',
+        ],
+        button: 'Adresse bestätigen',
+        next: [worksOnce(minutes)],
+        ...(reject
+          ? {
+              otherwise: ['Wenn Sie das nicht waren, entfernen Sie Ihre Adresse aus dem Konto.'],
+              undo: 'Das war ich nicht',
+            }
+          : { otherwise: ['Wenn Sie das nicht waren, müssen Sie nichts tun.'] }),
+      }),
+      address_already_registered: (_, { service }) => ({
+        subject: `Sie haben schon ein Konto bei ${service}`,
+        says: [
+          'jemand wollte sich mit dieser Adresse registrieren. Für sie gibt es schon ein Konto; daran wurde nichts geändert.',
+          'Wenn Sie das waren, melden Sie sich wie gewohnt an. Falls Sie Ihr Passwort vergessen haben, setzen Sie es zurück.',
+        ],
+        otherwise: ['Wenn Sie das nicht waren, müssen Sie nichts tun.'],
+      }),
+      invitation: ({ tenantName, inviter, message, expiresAt }, { service, moment }) => ({
+        subject: `Einladung in eine Organisation bei ${service}`,
+        says: [
+          `${inviter || 'eine Person ohne bestätigte Adresse'} lädt Sie in die Organisation „${tenantName}“ ein.`,
+          `Nehmen Sie die Einladung an, um Mitglied zu werden. Falls Sie bei ${service} noch kein Konto haben, legen Sie es dabei an.`,
+        ],
+        quote: message ? { of: 'Persönliche Nachricht', words: `„${message}“` } : undefined,
+        button: 'Einladung annehmen',
+        next:
+          expiresAt === undefined
+            ? []
+            : [`Die Einladung gilt bis zum ${moment(expiresAt)} und lässt sich einmal annehmen.`],
+        otherwise: ['Wenn Sie den Absender nicht kennen, müssen Sie nichts tun.'],
+      }),
+      added_to_tenant: ({ tenantName, addedBy, link }, { service }) => ({
+        subject: `Sie gehören jetzt zu einer Organisation bei ${service}`,
+        says: [
+          `${addedBy || 'die Verwaltung'} hat Sie als Mitglied in die Organisation „${tenantName}“ aufgenommen.`,
+          'Melden Sie sich wie gewohnt an und wechseln Sie dorthin.',
+        ],
+        ...(link
+          ? {
+              otherwise: [
+                'Wenn Sie den Absender nicht kennen oder kein Mitglied sein möchten, verlassen Sie die Organisation.',
+              ],
+              undo: 'Organisation verlassen',
+            }
+          : {}),
+      }),
+      magic_link: ({ minutes }, { service }) => ({
+        subject: `Bei ${service} anmelden`,
+        says: [
+          'jemand möchte sich mit dieser Adresse anmelden. Wenn Sie das sind, öffnen Sie den Link in dem Browser, in dem Sie ihn angefordert haben.',
+        ],
+        button: 'Anmelden',
+        next: [worksOnce(minutes), 'Leiten Sie diese E-Mail nicht weiter.'],
+        otherwise: ['Wenn Sie das nicht sind, müssen Sie nichts tun.'],
+      }),
+      password_reset: ({ minutes }, { service }) => ({
+        subject: `Passwort für ${service} zurücksetzen`,
+        says: [
+          `jemand möchte das Passwort Ihres Kontos bei ${service} zurücksetzen. Wenn Sie das sind, wählen Sie ein neues.`,
+        ],
+        button: 'Neues Passwort wählen',
+        next: [`${worksOnce(minutes)} Mit dem neuen Passwort enden alle Ihre Sitzungen.`],
+        otherwise: ['Wenn Sie das nicht sind, müssen Sie nichts tun. Ihr Passwort bleibt, wie es ist.'],
+      }),
+      password_changed: (ways, { service }) => ({
+        subject: `Ihr Passwort für ${service} wurde geändert`,
+        says: [
+          'das Passwort Ihres Kontos wurde geändert, und Ihre anderen Sitzungen wurden beendet.',
+          ...stillOpen(ways),
+        ],
+        otherwise: secureYourAccount,
+      }),
+      sessions_ended: (ways, { service }) => ({
+        subject: `Ihre Sitzungen bei ${service} wurden beendet`,
+        says: ['alle Sitzungen Ihres Kontos wurden auf allen Geräten beendet.', ...stillOpen(ways)],
+        otherwise: secureYourAccount,
+      }),
+      new_sign_in: ({ ip, device: { browser, system }, at }, { service, moment }) => ({
+        subject: `Neue Anmeldung an Ihrem Konto bei ${service}`,
+        says: ['jemand hat sich an Ihrem Konto angemeldet. Diese Kombination aus Gerät und Netz ist neu.'],
+        facts: [
+          ['Zeitpunkt', moment(at)],
+          ['Browser', browser ?? 'unbekanntes Programm'],
+          ...(system ? [['System', system] as [string, string]] : []),
+          ['IP-Adresse', ip],
+        ],
+        next: ['Wenn Sie das waren, müssen Sie nichts tun.'],
+        otherwise: secureYourAccount,
+      }),
+      second_factor_code: ({ minutes }, { service }) => ({
+        subject: `Ihr Anmeldecode für ${service}`,
+        says: ['hier ist der Code, den Sie angefordert haben.'],
+        next: [
+          `Er gilt ${lasts(minutes)} und lässt sich einmal verwenden. Wir werden Sie nie nach diesem Code fragen.`,
+        ],
+        otherwise: [
+          'Wenn Sie keinen Code angefordert haben, kennt vielleicht jemand Ihr Passwort. Ändern Sie es.',
+        ],
+      }),
+      second_factor_added: factorAdded,
+      young_factor_added: factorAdded,
+      second_factors_locked: ({ minutes }, { service }) => ({
+        subject: `Ihre zweiten Faktoren bei ${service} sind vorübergehend gesperrt`,
+        says: [
+          `für Ihr Konto wurden zu viele falsche Codes eingegeben. Deshalb nehmen wir ${lasts(minutes)} lang keinen zweiten Faktor an, auch keinen richtigen.`,
+        ],
+        otherwise: ['Wenn Sie das nicht waren, kennt vielleicht jemand Ihr Passwort. Setzen Sie es zurück.'],
+      }),
+      second_factors_reset: (_, { service }) => ({
+        subject: `Ihre zweiten Faktoren bei ${service} wurden entfernt`,
+        says: [
+          'der Betreiber dieses Dienstes hat alle zweiten Faktoren Ihres Kontos entfernt und alle Sitzungen beendet. Melden Sie sich mit Ihrem Passwort an und fügen Sie wieder einen zweiten Faktor hinzu.',
+        ],
+        otherwise: [
+          'Wenn Sie nicht darum gebeten haben, setzen Sie sofort Ihr Passwort zurück und wenden Sie sich an den Betreiber dieses Dienstes.',
+        ],
+      }),
+      second_factor_removed: ({ device }, { service }) => ({
+        subject: `Ein zweiter Faktor Ihres Kontos bei ${service} wurde entfernt`,
+        says: [factors[device].canNot],
+        otherwise: [
+          'Wenn Sie das nicht waren, ändern Sie Ihr Passwort und fügen Sie wieder einen zweiten Faktor hinzu.',
+        ],
+      }),
+      passkey_renamed: ({ before, after }, { service }) => ({
+        subject: `Ein Passkey Ihres Kontos bei ${service} wurde umbenannt`,
+        says: [`der Passkey „${before}“ Ihres Kontos heißt jetzt „${after}“.`],
+        otherwise: [
+          'Wenn Sie das nicht waren, setzen Sie Ihr Passwort zurück und entfernen Sie alle Passkeys, die Sie nicht kennen.',
+        ],
+      }),
+      account_cleared: ({ hasPassword, byOperator, tenants, others }, { service }) => ({
+        subject: `Ihr Konto bei ${service} wurde gesichert`,
+        says: [
+          byOperator
+            ? 'diese Adresse wurde zum ersten Mal bestätigt: Der Betreiber des Dienstes hat ein neues Passwort gesetzt.'
+            : `diese Adresse wurde zum ersten Mal bestätigt, mit einem Link ${hasPassword ? 'zum Zurücksetzen des Passworts' : 'zum Anmelden'}.`,
+          `Vorher könnte jemand anderes das Konto benutzt haben. Deshalb wurden ${hasPassword ? '' : 'das Passwort, '}alle zweiten Faktoren, API-Schlüssel und Sitzungen entfernt${byOperator ? '' : ', und das Konto hat eine neue eigene Organisation'}.`,
+          ...(tenants.length > 0
+            ? [
+                `Von früher ist das Konto auch Mitglied in ${joined([...tenants.map((tenant) => `„${tenant}“`), ...(others > 0 ? [`${others} weiteren`] : [])])}. Bei einer Anmeldung öffnen sich diese Organisationen nur, wenn Sie sie auswählen. Verlassen Sie alle, die Sie nicht kennen.`,
+              ]
+            : []),
+        ],
+        otherwise: [
+          hasPassword
+            ? `Wenn Sie kein neues Passwort ${byOperator ? 'verlangt' : 'gewählt'} haben, setzen Sie es sofort zurück.`
+            : 'Um sich mit einem Passwort anzumelden, setzen Sie es zurück.',
+        ],
+      }),
+      password_cleared: (_, { service }) => ({
+        subject: `Ihr Konto bei ${service} hat kein Passwort`,
+        says: [
+          'Sie haben diese Adresse mit einem Link zum Anmelden bestätigt. Vorher könnte jemand anderes das Konto angelegt haben. Deshalb wurden sein Passwort, seine zweiten Faktoren und seine Sitzungen entfernt.',
+          'Um sich mit einem Passwort anzumelden, setzen Sie es zurück.',
+        ],
+      }),
+      email_changed: ({ newEmail, undo }, { service }) => ({
+        subject: `Ihre E-Mail-Adresse bei ${service} wurde geändert`,
+        says: [
+          `die Adresse Ihres Kontos ist jetzt ${newEmail}. Links, die wir an die bisherige Adresse geschickt haben, funktionieren nicht mehr.`,
+        ],
+        ...(undo
+          ? {
+              next: ['Anmeldecodes kommen noch 24 Stunden lang an diese Adresse.'],
+              otherwise: [
+                'Wenn Sie das nicht waren, machen Sie die Änderung innerhalb von 72 Stunden rückgängig. Dabei enden alle Sitzungen. Setzen Sie danach Ihr Passwort zurück, denn vielleicht kennt es jemand anderes.',
+              ],
+              undo: 'Änderung rückgängig machen',
+            }
+          : {
+              otherwise: [
+                'Wenn Sie das nicht waren, wenden Sie sich sofort an den Betreiber dieses Dienstes. Mit dieser Adresse können Sie Ihr Passwort nicht mehr zurücksetzen.',
+              ],
+            }),
+      }),
+      email_change_rejected: ({ email }, { service }) => ({
+        subject: `Ihre neue E-Mail-Adresse bei ${service} wurde zurückgewiesen`,
+        says: [
+          `die Adresse Ihres Kontos wurde auf ${email} geändert. Wer dieses Postfach liest, hat geantwortet, dass die Änderung nicht von dort kam. Deshalb hat Ihr Konto wieder diese Adresse. Alle Sitzungen wurden beendet.`,
+          'Falls Sie sich bei der neuen Adresse vertippt haben, melden Sie sich an und ändern Sie sie noch einmal.',
+        ],
+        otherwise: [
+          'Wenn Sie die Adresse nicht geändert haben, setzen Sie Ihr Passwort zurück, denn vielleicht kennt es jemand anderes.',
+        ],
+      }),
+      email_change_undone: ({ email, tenants }, { service }) => ({
+        subject: `Die Änderung Ihrer E-Mail-Adresse bei ${service} wurde rückgängig gemacht`,
+        says: [
+          `die Adresse Ihres Kontos ist wieder ${email}. Die Änderung wurde von diesem Postfach aus rückgängig gemacht. Alle Sitzungen wurden beendet. Entfernt wurde auch, was seit der Änderung zum Konto kam: Mitgliedschaften, zweite Faktoren und API-Schlüssel.`,
+          ...(tenants.length > 0
+            ? [
+                `Das Konto war zuletzt der einzige Eigentümer von ${joined(tenants.map(({ name }) => `„${name}“`))}. Eine Organisation ohne Eigentümer wird archiviert. Bitten Sie den Betreiber dieses Dienstes, diese Adresse zum Eigentümer zu machen. Melden Sie sich danach an und aktivieren Sie die Organisation.`,
+              ]
+            : []),
+        ],
+        otherwise: ['Wenn Sie das nicht waren, wenden Sie sich sofort an den Betreiber dieses Dienstes.'],
+      }),
+      api_key_created: ({ keyName, tenantName, ofAccount }, { service }) => ({
+        subject: `Neuer API-Schlüssel ${ofAccount ? 'mit Ihrem' : 'für Ihr'} Konto bei ${service}`,
+        says: [
+          ofAccount
+            ? `mit Ihrem Konto wurde der API-Schlüssel „${keyName}“ für ein Dienstkonto von „${tenantName}“ erstellt. Er darf dort, was seine Berechtigungen und die Rollen des Dienstkontos erlauben.`
+            : `der API-Schlüssel „${keyName}“ wurde erstellt. Er darf in „${tenantName}“, was seine Berechtigungen und Ihre Rollen erlauben.`,
+        ],
+        otherwise: [
+          'Wenn Sie das nicht waren, melden Sie sich an, löschen Sie den Schlüssel und ändern Sie Ihr Passwort.',
+        ],
+      }),
+      api_key_leaked: ({ keyName, tenantName, prefix, holder }, { service }) => ({
+        subject: `Ein gefundener API-Schlüssel wurde bei ${service} widerrufen`,
+        says: [
+          `jemand hat den API-Schlüssel „${keyName}“ von ${holder} in „${tenantName}“ gefunden und gemeldet. Deshalb wurde er widerrufen. Er beginnt mit ${prefix} und funktioniert nicht mehr.`,
+        ],
+        next: [
+          'Finden Sie heraus, wo er veröffentlicht war und was mit ihm getan wurde: Das zeigen das Audit-Protokoll und das Protokoll der Entscheidungen. Erstellen Sie dann einen neuen Schlüssel.',
+        ],
+      }),
+      approval_requested: ({ requester, subject, action, object, tenantName, expiresAt }, { moment }) => ({
+        subject: `Genehmigung erbeten${wordsOf(actions, action) ? `: ${wordsOf(actions, action)}` : ''}`,
+        says: [`${requester} bittet Sie in „${tenantName}“ um eine Genehmigung.`],
+        facts: [
+          ['Vorhaben', wordsOf(actions, action) ?? action],
+          ...(object ? [['Objekt', object] as [string, string]] : []),
+          ...(subject ? [['Für', subject] as [string, string]] : []),
+          ['Frist', moment(expiresAt)],
+        ],
+        button: 'Anfrage prüfen',
+        next: ['Dort können Sie zustimmen oder ablehnen. Lesen Sie die Anfrage, bevor Sie zustimmen.'],
+      }),
+      approval_decided: ({ kind, outcome, action, tenantName }) => ({
+        subject: `Ihre Anfrage ${outcomes[outcome].was}`,
+        says: [`Ihre Anfrage in „${tenantName}“ ${outcomes[outcome].was}.`],
+        facts: [['Vorhaben', wordsOf(actions, action) ?? action]],
+        button: 'Anfrage öffnen',
+        next: [
+          kind === 'application' && outcome === 'approved'
+            ? 'Führen Sie das Vorhaben in der Anwendung aus, bevor die Genehmigung abläuft. Sie gilt einmal.'
+            : outcomes[outcome].next,
+        ],
+      }),
+      impersonated: ({ tenantName, actor, reason }) => ({
+        subject: 'Jemand hat in einer Organisation in Ihrem Namen gehandelt',
+        says: [
+          `${actor || 'eine Person ohne bestätigte Adresse'} von „${tenantName}“ kann dort 15 Minuten lang in Ihrem Namen handeln.`,
+        ],
+        quote: { of: 'Angegebener Grund', words: `„${reason}“` },
+        next: [
+          'Ihr Konto, Ihr Passwort, Ihre zweiten Faktoren und Ihre Sitzungen lassen sich dabei nicht ändern. Das Audit-Protokoll nennt bei allem, was dabei geschieht, Sie beide.',
+        ],
+        otherwise: [
+          'Wenn Sie das nicht erwartet haben, fragen Sie nach: bei dieser Person oder bei einem anderen Eigentümer der Organisation.',
+        ],
+      }),
+    },
+  },
 
   pages: {
     email: 'E-Mail-Adresse',
@@ -75,4 +466,4 @@ export const de: Texts = {
   },
 }
 
-const minutes = (wait: number) => lasting('de')(Math.max(1, Math.ceil(wait / 60)))
+const minutes = (wait: number) => lasts(Math.max(1, Math.ceil(wait / 60)))

@@ -1,4 +1,87 @@
-import { lasting } from './format.ts'
+import { counting, joining, lasting } from './format.ts'
+import { type Factor, mail, type Outcome, type WaysIn, wordsOf } from './mail-text.ts'
+
+const counted = counting('en')
+const joined = joining('en-GB')
+const lasts = lasting('en')
+
+const worksOnce = (minutes: number | undefined) =>
+  minutes === undefined ? 'The link works once.' : `The link works once, within ${lasts(minutes)}.`
+
+/** What a reset by mail does, and what it leaves: the truth for a person who fears an intruder. */
+const secureYourAccount = [
+  'If it was not you, reset your password at once.',
+  'That ends all sessions, revokes your API keys, and removes second factors that were added in the last 24 hours with the password alone. Then sign in and delete the passkeys and other second factors that you do not know.',
+]
+
+function stillOpen({ keysRevoked, passkeys, keys }: WaysIn): string[] {
+  const ways = [
+    ...(passkeys > 0 ? [counted(passkeys, { one: 'passkey', other: 'passkeys' })] : []),
+    ...(keys > 0 ? [counted(keys, { one: 'API key', other: 'API keys' })] : []),
+  ]
+  return [
+    ...(keysRevoked ? ['Your API keys were revoked.'] : []),
+    ...(ways.length > 0 ? [`These still open your account: ${joined(ways)}.`] : []),
+  ]
+}
+
+const factors: Record<Factor, string> = {
+  passkey: 'A passkey',
+  totp: 'An authenticator app',
+  email: 'Codes sent to this address',
+  static: 'A set of recovery codes',
+}
+
+const factorAdded = mail<{ device: Factor; undo?: string | undefined }>(({ device, undo }, { service }) => ({
+  subject: `A second factor was added to your ${service} account`,
+  says: [`${factors[device]} can now be used to sign in to your account.`],
+  ...(undo
+    ? {
+        next: ['It was added with your password only, so it does not count as a second factor for 24 hours.'],
+        otherwise: [
+          'If it was not you, remove it within that time. That also ends all sessions. Then reset your password, because someone else knows it. Later, reset it first, and then remove the factor in your account.',
+        ],
+        undo: 'Remove the second factor',
+      }
+    : { otherwise: ['If it was not you, change your password and remove it.'] }),
+}))
+
+const outcomes: Record<Outcome, { was: string; next: string }> = {
+  approved: { was: 'was approved', next: 'Open the request to carry it out. The approval works once.' },
+  rejected: { was: 'was rejected', next: 'Nothing was changed.' },
+  cancelled: { was: 'was cancelled', next: 'Nothing was changed.' },
+  executed: { was: 'was approved and carried out', next: 'You do not need to do anything.' },
+  failed: { was: 'was approved, but failed', next: 'Nothing was changed. The request shows why.' },
+}
+
+/** What policies can require an approval for. Applications have actions of their own, which stand as they are named. */
+const actions = {
+  'tenant:update': 'Change the organisation',
+  'tenant:suspend': 'Suspend the organisation',
+  'tenant:archive': 'Archive the organisation',
+  'tenant:delete': 'Delete the organisation',
+  'member:create': 'Add a member',
+  'member:update': 'Change a member',
+  'member:delete': 'Remove a member',
+  'service_account:create': 'Create a service account',
+  'service_account:update': 'Change a service account',
+  'service_account:delete': 'Delete a service account',
+  'api_key:create': 'Create an API key',
+  'api_key:rotate': 'Replace an API key',
+  'api_key:delete': 'Delete an API key',
+  'role:create': 'Create a role',
+  'role:update': 'Change a role',
+  'role:delete': 'Delete a role',
+  'department:create': 'Create a department',
+  'department:update': 'Change a department',
+  'department:delete': 'Delete a department',
+  'invitation:create': 'Invite a person',
+  'policy:create': 'Create a policy',
+  'policy:update': 'Change a policy',
+  'policy:delete': 'Delete a policy',
+  'webhook:create': 'Create a webhook',
+  'webhook:update': 'Change a webhook',
+}
 
 /** The texts of pages and mails in English. Each other language has the same: the compiler keeps it complete. */
 export const en = {
@@ -9,8 +92,322 @@ export const en = {
   /** BCP 47: how dates and numbers look for a reader whose locale is not known. */
   format: 'en-GB',
 
-  /** By name of the template (src/messages/mail). */
-  mails: {},
+  actions,
+
+  mails: {
+    /** What stands around every mail. */
+    frame: {
+      hello: (firstName: string) => (firstName ? `Hello ${firstName},` : 'Hello,'),
+      plainLink: 'If the button does not work, open this link:',
+      signed: (service: string) => `${service} sent this mail automatically. Please do not reply to it.`,
+    },
+
+    /** The mail about notices that were not sent, because the address got enough of them in an hour. */
+    summary: (subject: string, notSent: number) => ({
+      subject: `${notSent} more: ${subject}`,
+      says: [
+        `In one hour, ${counted(notSent, { one: 'more mail was', other: 'more mails were' })} due to this address with the subject “${subject}”. They were not sent, because an address gets only a few of a kind in an hour.`,
+        'Sign in to see what happened.',
+      ],
+      otherwise: ['If it was not you, reset your password.'],
+    }),
+
+    /** By name of the template (src/messages/mail). */
+    letters: {
+      email_verification: mail<{
+        origin?: { how: 'made' | 'changed'; at: number } | undefined
+        minutes?: number | undefined
+        reject?: string | undefined
+      }>(({ origin, minutes, reject }, { service, moment }) => ({
+        subject: `Confirm your e-mail address for ${service}`,
+        says: [
+          ...(origin?.how === 'made'
+            ? [`An account with this address was created at ${service} on ${moment(origin.at)}.`]
+            : []),
+          ...(origin?.how === 'changed'
+            ? [
+                `On ${moment(origin.at)}, someone asked to change the address of an account at ${service} to this one.`,
+              ]
+            : []),
+          'If it was you, confirm that this address is yours.',
+        ],
+        button: 'Confirm this address',
+        next: [worksOnce(minutes)],
+        ...(reject
+          ? {
+              otherwise: ['If it was not you, remove your address from the account.'],
+              undo: 'This was not me',
+            }
+          : { otherwise: ['If it was not you, you do not need to do anything.'] }),
+      })),
+      address_already_registered: mail<object>((_, { service }) => ({
+        subject: `You already have an account at ${service}`,
+        says: [
+          'Someone tried to register with this address. It already has an account, and nothing was changed.',
+          'If it was you, sign in as usual, or reset your password if you forgot it.',
+        ],
+        otherwise: ['If it was not you, you do not need to do anything.'],
+      })),
+      invitation: mail<{
+        tenantName: string
+        inviter: string
+        message: string
+        expiresAt?: number | undefined
+      }>(({ tenantName, inviter, message, expiresAt }, { service, moment }) => ({
+        subject: `You are invited to an organisation at ${service}`,
+        says: [
+          `${inviter || 'A person without a verified address'} invites you to “${tenantName}”.`,
+          `Accept to become a member. If you have no account at ${service} yet, you create one on the way.`,
+        ],
+        quote: message ? { of: 'Their message', words: `“${message}”` } : undefined,
+        button: 'Accept the invitation',
+        next: expiresAt === undefined ? [] : [`The invitation works once, until ${moment(expiresAt)}.`],
+        otherwise: ['If you do not know them, you do not need to do anything.'],
+      })),
+      added_to_tenant: mail<{ tenantName: string; addedBy?: string | undefined; link?: string | undefined }>(
+        ({ tenantName, addedBy, link }, { service }) => ({
+          subject: `You were added to an organisation at ${service}`,
+          says: [
+            `${addedBy || 'An administrator'} made you a member of “${tenantName}”.`,
+            'Sign in as usual and switch to it.',
+          ],
+          ...(link
+            ? {
+                otherwise: [
+                  'If you do not know them, or do not want to be a member, leave the organisation.',
+                ],
+                undo: 'Leave the organisation',
+              }
+            : {}),
+        }),
+      ),
+      magic_link: mail<{ minutes: number }>(({ minutes }, { service }) => ({
+        subject: `Sign in to ${service}`,
+        says: [
+          'Someone asked to sign in with this address. If it was you, open the link in the browser in which you asked.',
+        ],
+        button: 'Sign in',
+        next: [worksOnce(minutes), 'Do not forward this mail.'],
+        otherwise: ['If it was not you, you do not need to do anything.'],
+      })),
+      password_reset: mail<{ minutes?: number | undefined }>(({ minutes }, { service }) => ({
+        subject: `Reset your ${service} password`,
+        says: [
+          `Someone asked to reset the password of your account at ${service}. If it was you, choose a new one.`,
+        ],
+        button: 'Choose a new password',
+        next: [`${worksOnce(minutes)} A new password ends all your sessions.`],
+        otherwise: ['If it was not you, you do not need to do anything. Your password stays the same.'],
+      })),
+      password_changed: mail<WaysIn>((ways, { service }) => ({
+        subject: `Your ${service} password was changed`,
+        says: [
+          'The password of your account was changed, and your other sessions were ended.',
+          ...stillOpen(ways),
+        ],
+        otherwise: secureYourAccount,
+      })),
+      sessions_ended: mail<WaysIn>((ways, { service }) => ({
+        subject: `Your ${service} sessions were ended`,
+        says: ['All sessions of your account were ended, on every device.', ...stillOpen(ways)],
+        otherwise: secureYourAccount,
+      })),
+      new_sign_in: mail<{
+        ip: string
+        device: { browser: string | null; system: string | null }
+        at: number
+      }>(({ ip, device: { browser, system }, at }, { service, moment }) => ({
+        subject: `New sign-in to your ${service} account`,
+        says: ['Someone signed in to your account. The combination of device and network is new.'],
+        facts: [
+          ['When', moment(at)],
+          ['Browser', browser ?? 'An unknown program'],
+          ...(system ? [['System', system] as [string, string]] : []),
+          ['IP address', ip],
+        ],
+        next: ['If it was you, you do not need to do anything.'],
+        otherwise: secureYourAccount,
+      })),
+      second_factor_code: mail<{ minutes: number }>(({ minutes }, { service }) => ({
+        subject: `Your ${service} sign-in code`,
+        says: ['This is the code that you asked for.'],
+        next: [`It works once, within ${lasts(minutes)}. We will never ask you for this code.`],
+        otherwise: ['If you did not ask for it, someone may know your password. Change it.'],
+      })),
+      second_factor_added: factorAdded,
+      young_factor_added: factorAdded,
+      second_factors_locked: mail<{ minutes: number }>(({ minutes }, { service }) => ({
+        subject: `Your second factors at ${service} are paused`,
+        says: [
+          `Too many wrong codes were given for your account, so for ${lasts(minutes)} no second factor is accepted, not even a right one.`,
+        ],
+        otherwise: ['If it was not you, someone may know your password: reset it.'],
+      })),
+      second_factors_reset: mail<object>((_, { service }) => ({
+        subject: `Your second factors at ${service} were removed`,
+        says: [
+          'An operator of this service removed all second factors of your account and ended all sessions. Sign in with your password and add a second factor again.',
+        ],
+        otherwise: [
+          'If you did not ask for this, reset your password and contact the operator of this service at once.',
+        ],
+      })),
+      second_factor_removed: mail<{ device: Factor }>(({ device }, { service }) => ({
+        subject: `A second factor was removed from your ${service} account`,
+        says: [`${factors[device]} can no longer be used to sign in to your account.`],
+        otherwise: ['If it was not you, change your password and add a second factor again.'],
+      })),
+      passkey_renamed: mail<{ before: string; after: string }>(({ before, after }, { service }) => ({
+        subject: `A passkey of your ${service} account was renamed`,
+        says: [`The passkey “${before}” of your account is now called “${after}”.`],
+        otherwise: ['If it was not you, reset your password and remove the passkeys that you do not know.'],
+      })),
+      account_cleared: mail<{
+        hasPassword: boolean
+        byOperator?: boolean | undefined
+        tenants: string[]
+        others: number
+      }>(({ hasPassword, byOperator, tenants, others }, { service }) => ({
+        subject: `Your ${service} account was secured`,
+        says: [
+          byOperator
+            ? 'This address was confirmed for the first time: the operator of this service set a new password.'
+            : `This address was confirmed for the first time, by a link to ${hasPassword ? 'reset the password' : 'sign in'}.`,
+          `Someone else could have used the account before, so its ${hasPassword ? '' : 'password, '}second factors, API keys and sessions were removed${byOperator ? '' : ', and it has a new organisation of its own'}.`,
+          ...(tenants.length > 0
+            ? [
+                `Since before, the account is also a member of ${joined([...tenants.map((tenant) => `“${tenant}”`), ...(others > 0 ? [`${others} more`] : [])])}. A sign-in opens these only if you choose them. Leave those that you do not know.`,
+              ]
+            : []),
+        ],
+        otherwise: [
+          hasPassword
+            ? `If you did not ${byOperator ? 'ask for' : 'choose'} a new password, reset it at once.`
+            : 'To sign in with a password, reset it.',
+        ],
+      })),
+      password_cleared: mail<object>((_, { service }) => ({
+        subject: `Your ${service} account has no password`,
+        says: [
+          'You confirmed this address by a link to sign in. Someone else could have created the account before, so its password, second factors and sessions were removed.',
+          'To sign in with a password, reset it.',
+        ],
+      })),
+      email_changed: mail<{ newEmail: string; undo?: string | undefined }>(
+        ({ newEmail, undo }, { service }) => ({
+          subject: `Your e-mail address was changed at ${service}`,
+          says: [
+            `The address of your account is now ${newEmail}. Links that were sent to this address no longer work.`,
+          ],
+          ...(undo
+            ? {
+                next: ['For 24 hours, sign-in codes still come to this address.'],
+                otherwise: [
+                  'If it was not you, undo the change within 72 hours. That ends all sessions. Then reset your password, because someone else may know it.',
+                ],
+                undo: 'Undo the change',
+              }
+            : {
+                otherwise: [
+                  'If it was not you, contact the operator of this service at once. You can no longer reset your password with this address.',
+                ],
+              }),
+        }),
+      ),
+      email_change_rejected: mail<{ email: string }>(({ email }, { service }) => ({
+        subject: `Your new e-mail address was rejected at ${service}`,
+        says: [
+          `The address of your account was changed to ${email}. A reader of that mailbox answered that they did not ask for it, so your account has this address again. All sessions were ended.`,
+          'If you mistyped the new address, sign in and change it again.',
+        ],
+        otherwise: ['If you did not change it, reset your password: someone else may know it.'],
+      })),
+      email_change_undone: mail<{ email: string; tenants: { name: string }[] }>(
+        ({ email, tenants }, { service }) => ({
+          subject: `The change of your e-mail address at ${service} was undone`,
+          says: [
+            `The address of your account is ${email} again. A reader of that mailbox undid the change. All sessions were ended, and what the account got since the change was removed: memberships, second factors and API keys.`,
+            ...(tenants.length > 0
+              ? [
+                  `The account was the last owner of ${joined(tenants.map(({ name }) => `“${name}”`))}. Without an owner, an organisation is archived. Ask the operator of this service to make this address its owner. Then sign in and activate it.`,
+                ]
+              : []),
+          ],
+          otherwise: ['If it was not you, contact the operator of this service at once.'],
+        }),
+      ),
+      api_key_created: mail<{ keyName: string; tenantName: string; ofAccount: boolean }>(
+        ({ keyName, tenantName, ofAccount }, { service }) => ({
+          subject: `An API key was created ${ofAccount ? 'with' : 'for'} your ${service} account`,
+          says: [
+            ofAccount
+              ? `With your account, the API key “${keyName}” was created for a service account of “${tenantName}”. It can do there what its scopes and the roles of the service account permit.`
+              : `The API key “${keyName}” was created. It can do in “${tenantName}” what its scopes and your roles permit.`,
+          ],
+          otherwise: ['If it was not you, sign in, delete the key and change your password.'],
+        }),
+      ),
+      api_key_leaked: mail<{ keyName: string; tenantName: string; prefix: string; holder: string }>(
+        ({ keyName, tenantName, prefix, holder }, { service }) => ({
+          subject: `An API key was found and revoked at ${service}`,
+          says: [
+            `Someone found the API key “${keyName}” of ${holder} in “${tenantName}” and reported it, so it was revoked. It begins with ${prefix} and no longer works.`,
+          ],
+          next: [
+            'Find out where it was published, and what was done with it: the audit log and the decision log show it. Then create a new key.',
+          ],
+        }),
+      ),
+      approval_requested: mail<{
+        requester: string
+        subject?: string | undefined
+        action: string
+        object?: string | undefined
+        tenantName: string
+        expiresAt: number
+      }>(({ requester, subject, action, object, tenantName, expiresAt }, { moment }) => ({
+        subject: `Approval requested${wordsOf(actions, action) ? `: ${wordsOf(actions, action)}` : ''}`,
+        says: [`${requester} asks for your approval in “${tenantName}”.`],
+        facts: [
+          ['Action', wordsOf(actions, action) ?? action],
+          ...(object ? [['Object', object] as [string, string]] : []),
+          ...(subject ? [['For', subject] as [string, string]] : []),
+          ['Expires', moment(expiresAt)],
+        ],
+        button: 'Review the request',
+        next: ['You can approve or reject it there. Read it before you approve it.'],
+      })),
+      approval_decided: mail<{
+        kind: 'call' | 'application'
+        outcome: Outcome
+        action: string
+        tenantName: string
+      }>(({ kind, outcome, action, tenantName }) => ({
+        subject: `Your request ${outcomes[outcome].was}`,
+        says: [`Your request in “${tenantName}” ${outcomes[outcome].was}.`],
+        facts: [['Action', wordsOf(actions, action) ?? action]],
+        button: 'Open the request',
+        next: [
+          kind === 'application' && outcome === 'approved'
+            ? 'Do it in the application before the approval expires. It works once.'
+            : outcomes[outcome].next,
+        ],
+      })),
+      impersonated: mail<{ tenantName: string; actor: string; reason: string }>(
+        ({ tenantName, actor, reason }) => ({
+          subject: 'Someone acted as you in an organisation',
+          says: [
+            `${actor || 'A person without a verified address'} of “${tenantName}” can act as you there for 15 minutes.`,
+          ],
+          quote: { of: 'The reason they gave', words: `“${reason}”` },
+          next: [
+            'They cannot change your account, password, second factors or sessions. The audit log names both of you in everything they do.',
+          ],
+          otherwise: ['If you did not expect this, ask them, or another owner of the organisation.'],
+        }),
+      ),
+    },
+  },
 
   /** By page (src/pages/sign-in). */
   pages: {
@@ -73,6 +470,6 @@ export const en = {
   },
 }
 
-const minutes = (wait: number) => lasting('en')(Math.max(1, Math.ceil(wait / 60)))
+const minutes = (wait: number) => lasts(Math.max(1, Math.ceil(wait / 60)))
 
 export type Texts = typeof en
