@@ -8,6 +8,7 @@ import {
   markSent,
 } from '../src/messages/mail/mail-store.ts'
 import { decideNotice, type NoticeDecision } from '../src/messages/mail/notice-windows.ts'
+import { stationeryFor } from '../src/messages/mail/stationery.ts'
 import { hourlyLimitOf, summaryOf, writeLetter } from '../src/messages/mail/templates.ts'
 import { acknowledge, type Effect, type NewDeadLetter } from '../src/messages/outbox/acknowledge.ts'
 import { appendEvent } from '../src/messages/outbox/append-event.ts'
@@ -40,7 +41,7 @@ async function deliver(deps: WorkerDeps, delivery: Delivery): Promise<void> {
   const { mail, decision } = await claim(deps, delivery)
   if (decision.act === 'wait') throw new DelayedError(decision.waitMs)
   if (mail && decision.act !== 'withhold') {
-    const letter = letterOf(mail, decision)
+    const letter = letterOf(deps, mail, decision)
     await deps.mail.send({ id, to: mail.to, at: deps.clock(), ...letter }).catch(refuse)
   }
   const record = () =>
@@ -73,9 +74,14 @@ function claim(
   })
 }
 
-function letterOf({ template, variables }: ClaimedMail, decision: NoticeDecision): Letter {
-  const letter = writeLetter(template, variables)
-  return decision.act === 'summarise' ? summaryOf(letter, decision.notSent) : letter
+function letterOf(
+  { config }: WorkerDeps,
+  { template, variables }: ClaimedMail,
+  decision: NoticeDecision,
+): Letter {
+  const stationery = stationeryFor(config)
+  const letter = writeLetter(template, variables, stationery)
+  return decision.act === 'summarise' ? summaryOf(stationery, letter, decision.notSent) : letter
 }
 
 /** Writes what else follows when a mail becomes a dead letter. */

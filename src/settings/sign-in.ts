@@ -74,7 +74,11 @@ export const signInSettings = {
     1,
     'How many steps of 30 s the clock of an authenticator app may be early or late; `0` accepts only the present code',
   ),
-  OTP_TOTP_ISSUER_NAME: setting(text, 'Bailiwick', 'Issuer shown by authenticator apps'),
+  OTP_TOTP_ISSUER_NAME: setting(
+    text,
+    'Bailiwick',
+    'Name of the service in mails, authenticator apps and passkeys',
+  ),
   OTP_STATIC_TOKEN_COUNT: setting(wholeNumber(1, 100), 10, 'Recovery codes per set'),
   PASSKEYS_ENABLED: setting(boolean, true, 'Passkeys on or off'),
   PASSKEY_RP_ID: setting(

@@ -74,7 +74,10 @@ export async function collectCredentials(service: Service): Promise<Credentials>
       'leave link': await linkTo(caller.email, 'leave-tenant'),
       'address undo': await linkTo(owner.email, 'address was changed'),
       'factor undo': await linkTo(young.email, 'factor was added'),
-      ...(asked && { 'magic link': await linkTo(magic.email, 'log in'), nonce: asked.nonce as string }),
+      ...(asked && {
+        'magic link': await linkTo(magic.email, 'asked to sign in'),
+        nonce: asked.nonce as string,
+      }),
       'mailed code': codeIn(await service.mailTo(caller.email, 'sign-in code')),
       'recovery code': codes[0]!,
       'code of an app': codeAt(secret, service.now()),

@@ -160,7 +160,7 @@ const list: Race[] = [
         200,
         service.call('POST', `${api}/auth/magic-link/`, { body: { email } }),
       )
-      return link('auth/magic-link/confirm', 'log in', email, { nonce })(service)
+      return link('auth/magic-link/confirm', 'asked to sign in', email, { nonce })(service)
     },
   },
   {

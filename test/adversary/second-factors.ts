@@ -238,7 +238,7 @@ async function magicLinkOfAnother(tally: Tally, service: Service) {
   const { email } = await service.register()
   const ask = () => service.call('POST', `${api}/auth/magic-link/`, { body: { email } })
   const { nonce } = await expect(200, ask())
-  const token = tokenIn(await service.mailTo(email, 'log in'))
+  const token = tokenIn(await service.mailTo(email, 'asked to sign in'))
   const confirm = (other: string) => () =>
     service.call('POST', `${api}/auth/magic-link/confirm/`, { body: { token, nonce: other } })
   const forged = tampered(nonce)

@@ -102,7 +102,7 @@ t.test(
     const squatter = await service.signUp()
     await enrol(service, squatter)
     const { password } = (await call('admin:password', '--email', squatter.email, '--yes', '--json')).json()
-    const mail = await service.mailTo(squatter.email, 'starts anew')
+    const mail = await service.mailTo(squatter.email, 'was secured')
     t.match(mail.text, /by the operator of this service, who set a new password\..* were removed\./s)
     const owner = await service.logIn({ email: squatter.email, password })
     t.not(owner.tenantId, squatter.tenantId, 'a fresh tenant')

@@ -103,7 +103,7 @@ t.test(
     await assertSound(t, page, 'a link to sign in')
     await page.getByRole('button', { name: 'Send the link' }).click()
     await heading(page, 'Check your mailbox').waitFor()
-    const token = tokenIn(await service.mailTo(person.email, 'log in'))
+    const token = tokenIn(await service.mailTo(person.email, 'asked to sign in'))
     const { page: mailed } = await openPage(t, { context: own })
     const consoleNonce = await page.evaluate("localStorage.getItem('bailiwick-magic-link')")
     // An application of this origin that asks later logs in with its own nonce, not with the console's.
@@ -115,7 +115,9 @@ t.test(
       }).then((answer) => answer.json())`,
     )
     await page.evaluate(`localStorage.setItem('bailiwick-magic-link', '${nonce}')`)
-    await mailed.goto(`${beside}/log-in?token=${tokenIn(await service.mailTo(other.email, 'log in'))}`)
+    await mailed.goto(
+      `${beside}/log-in?token=${tokenIn(await service.mailTo(other.email, 'asked to sign in'))}`,
+    )
     await mailed.getByRole('button', { name: 'Log in' }).click()
     await mailed.getByText('You are logged in').waitFor()
     await page.evaluate(`localStorage.setItem('bailiwick-magic-link', '${consoleNonce}')`)

@@ -26,7 +26,7 @@ const read = new Set<string>()
 /** The token of a mail that was not read yet: the newest mail can still be the one of the request before. */
 async function newLink(email: string): Promise<string> {
   for (let tries = 0; tries < 6_000; tries++, await sleep(50)) {
-    const mail = await service.mailTo(email, 'Someone asked to log in')
+    const mail = await service.mailTo(email, 'Someone asked to sign in')
     if (read.has(mail.id)) continue
     read.add(mail.id)
     return tokenIn(mail)
@@ -92,7 +92,7 @@ t.test('an unknown address gets the same answer, no mail and no account', async 
     (select count(*)::int from link_tokens where email = 'unknown.link@example.com') as links`
   t.same(await changeRows(service, counts), [{ people: 0, links: 0 }])
   await changeRows(service, `update users set is_active = false where id = '${person.id}'`)
-  const token = tokenIn(await service.mailTo(person.email, 'Someone asked to log in'))
+  const token = tokenIn(await service.mailTo(person.email, 'Someone asked to sign in'))
   t.match(await open({ token, nonce: known.body.nonce }), dead, 'of a person who is inactive now')
 })
 
@@ -148,7 +148,7 @@ t.test('a link to an address that was never verified verifies it and clears what
   t.match(await attemptLogin(service, squatter), { status: 401, body: { code: 'invalid_credentials' } })
   t.match(await attemptPasskey(service, authenticator), { status: 400 })
   t.equal((await squatter.get('/api/v1/users/me/')).status, 401)
-  t.match(await service.mailTo(squatter.email, 'starts anew'), { text: /reset it/ })
+  t.match(await service.mailTo(squatter.email, 'was secured'), { text: /reset it/ })
   t.equal((await open(await askFor(squatter))).status, 200)
 })
 

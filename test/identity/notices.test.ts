@@ -1,5 +1,5 @@
 import t from 'tap'
-import { nameOfClient } from '../../src/messages/mail/client-name.ts'
+import { client, nameOfClient } from '../../src/messages/mail/client-name.ts'
 import { openQueueBackend } from '../../src/messages/queues/queue-backend.ts'
 import { proveAddress } from '../helpers/prove-address.ts'
 import { startService } from '../helpers/service.ts'
@@ -67,28 +67,26 @@ t.test('an address gets five notices of a kind in an hour, then one that says ho
 
 t.test('a mail names a browser and a system, never the words of the client', async (t) => {
   const windows = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko)'
-  const names: [string, string][] = [
-    [`${windows} Chrome/142.0.0.0 Safari/537.36`, 'Chrome on Windows'],
-    [`${windows} Chrome/142.0.0.0 Safari/537.36 Edg/142.0.0.0`, 'Edge on Windows'],
-    ['Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) Version/26.0 Safari/605.1.15', 'Safari on macOS'],
-    ['Mozilla/5.0 (iPhone; CPU iPhone OS 18_7 like Mac OS X) CriOS/142.0 Safari/604.1', 'Chrome on iOS'],
-    ['Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0', 'Firefox on Linux'],
-    [
-      'Mozilla/5.0 (Linux; Android 16) SamsungBrowser/29.0 Chrome/136.0 Safari/537.36',
-      'Samsung Internet on Android',
-    ],
-    ['curl/8.5.0', 'an unknown program'],
-    ['call +1 555 0100 at once (Linux)', 'a program on Linux'],
-    ['', 'an unknown program'],
+  const names: [string, string | null, string | null][] = [
+    [`${windows} Chrome/142.0.0.0 Safari/537.36`, 'Chrome', 'Windows'],
+    [`${windows} Chrome/142.0.0.0 Safari/537.36 Edg/142.0.0.0`, 'Edge', 'Windows'],
+    ['Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) Version/26.0 Safari/605.1.15', 'Safari', 'macOS'],
+    ['Mozilla/5.0 (iPhone; CPU iPhone OS 18_7 like Mac OS X) CriOS/142.0 Safari/604.1', 'Chrome', 'iOS'],
+    ['Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0', 'Firefox', 'Linux'],
+    ['Mozilla/5.0 (Linux; Android 16) SamsungBrowser/29.0 Chrome/136.0', 'Samsung Internet', 'Android'],
+    ['curl/8.5.0', null, null],
+    ['call +1 555 0100 at once (Linux)', null, 'Linux'],
+    ['', null, null],
   ]
-  for (const [userAgent, name] of names) {
-    t.equal(nameOfClient(userAgent), name)
-    t.equal(nameOfClient(name), name, 'the name of a name is the same')
+  for (const [userAgent, browser, system] of names) {
+    t.same(nameOfClient(userAgent), { browser, system })
+    t.same(client.parse(`${browser} on ${system}`), { browser, system }, 'as 0.2 wrote it')
   }
+  t.throws(() => client.parse({ browser: 'call +1 555 0100', system: null }))
   const ada = await service.signUp()
   await proveAddress(service, ada)
   await logIn(ada, 'Your account is locked, call +1 555 0100')
   const { text } = await service.mailTo(ada.email, 'New sign-in')
   t.notMatch(text, '555')
-  t.match(text, 'with an unknown program.')
+  t.match(text, 'Browser: An unknown program')
 })

@@ -103,7 +103,7 @@ const ways: Record<string, { by?: readonly (Factor | 'a young passkey')[]; enter
   'Link in a mail': {
     enter: async ({ person: { email }, tenantId }) => {
       const { nonce } = (await post('/api/v1/auth/magic-link/', { email, tenant_id: tenantId })).body
-      return confirm(email, 'Someone asked to log in', '/api/v1/auth/magic-link/confirm/', { nonce })
+      return confirm(email, 'Someone asked to sign in', '/api/v1/auth/magic-link/confirm/', { nonce })
     },
   },
   'Refresh in a session by password': {
@@ -146,7 +146,7 @@ const ways: Record<string, { by?: readonly (Factor | 'a young passkey')[]; enter
         email,
         tenant_id: tenantId,
       })
-      const token = tokenIn(await newMail(email, 'Someone asked to log in'))
+      const token = tokenIn(await newMail(email, 'Someone asked to sign in'))
       const { nonce } = asked.body
       return browser.call('POST', '/console/api/auth/magic-link/confirm/', { token, nonce })
     },

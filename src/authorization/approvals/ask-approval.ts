@@ -141,6 +141,7 @@ export async function askApproval(
     decision,
     change: contextOf(caller, at),
     requester: user.email || user.firstName,
+    object: `${key.resourceType} ${key.resourceId ?? ''}`,
     needed: 1,
     shown: {
       requesterEmail: user.email,

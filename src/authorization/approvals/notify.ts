@@ -20,9 +20,16 @@ export async function notifyApprovers(
   {
     request,
     requester,
+    object,
     approvers,
     requestId,
-  }: { request: NewRequest; requester: string; approvers: readonly Approver[]; requestId: string },
+  }: {
+    request: NewRequest
+    requester: string
+    object: string | undefined
+    approvers: readonly Approver[]
+    requestId: string
+  },
 ): Promise<void> {
   const { tenantId, at, action, subject, requesterId } = request
   const tenantName = await findTenantName(tx, tenantId)
@@ -30,9 +37,10 @@ export async function notifyApprovers(
     requester,
     ...(subject.accountId !== requesterId && { subject: subject.email ?? subject.id }),
     action,
+    ...(object && { object }),
     tenantName,
     link: linkTo(deps, tenantId, request.id),
-    expiresAt: new Date(request.expiresAt).toISOString(),
+    expiresAt: request.expiresAt,
   }
   const ids = approvers.map(({ id }) => id)
   await notifyPeople(tx, deps.sealer, ids, {

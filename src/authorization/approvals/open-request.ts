@@ -31,6 +31,8 @@ export interface Asking {
   change: ChangeContext
   /** What mails call who asks. */
   requester: string
+  /** What mails call the object. */
+  object?: string | undefined
   /** How many eligible approvers there have to be. */
   needed: number
   shown: Pick<NewRequest, 'requesterEmail' | 'context' | 'kept' | 'message'>
@@ -73,7 +75,8 @@ export async function openRequest(
     if (!(await insertRequest(tx, request))) continue
     await recordTransition(tx, change, { id: request.id, from: null, to: 'pending' })
     const { requestId } = change.requestInfo
-    await notifyApprovers(tx, deps, { request, requester: asking.requester, approvers: mailed, requestId })
+    const { requester, object } = asking
+    await notifyApprovers(tx, deps, { request, requester, object, approvers: mailed, requestId })
     const created = { id: request.id, expires_at: request.expiresAt, is_stored: false }
     return { open: { ...created, status: 'pending' }, isNew: true }
   }

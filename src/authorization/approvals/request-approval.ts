@@ -27,6 +27,7 @@ export async function requestApproval(
     decision,
     change: contextOfCall(call),
     requester: call.callerName,
+    object: nameOf(gated.resource),
     needed: ownerRecovery ? (decision.approval?.quorum ?? 1) : 1,
     shown: { requesterEmail: call.email, context: contextShown(call), kept: null, message: '' },
   })
@@ -56,6 +57,12 @@ function keyOf(call: GuardedCall, { resource }: GatedDecision): RequestKey {
     resourceId: resource.id,
     digest: digestOf(call),
   }
+}
+
+/** What people call an object: its name; a person's address. */
+function nameOf({ fields = {} }: GatedDecision['resource']): string | undefined {
+  const { name, email, user } = fields as { name?: unknown; email?: unknown; user?: { email?: unknown } }
+  return [name, email, user?.email].find((word): word is string => typeof word === 'string' && word !== '')
 }
 
 /**

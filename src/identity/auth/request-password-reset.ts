@@ -21,7 +21,8 @@ export async function requestPasswordReset(
     const at = deps.clock()
     const lifeMs = deps.config.PASSWORD_RESET_VALIDITY_SECONDS * 1000
     const link = await makeLink(tx, deps, { purpose: 'password_reset', userId, tenantId, email, at, lifeMs })
-    const mail = { tenantId, to: email, template: 'password_reset', variables: { firstName, link } } as const
+    const variables = { firstName, link, minutes: Math.max(1, Math.floor(lifeMs / 60_000)) }
+    const mail = { tenantId, to: email, template: 'password_reset', variables } as const
     await sendMail(tx, deps.sealer, { ...mail, requestId: requestInfo.requestId, at })
   })
   return { message: resetSent }

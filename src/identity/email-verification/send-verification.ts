@@ -35,6 +35,7 @@ export async function mailVerificationLink(deps: Deps, tx: Tx, recipient: Recipi
       link: linkUrl(deps, purpose, token, query),
       reject: linkUrl(deps, 'email_rejection', token, query),
       origin,
+      minutes: Math.max(1, Math.floor(lifeMs / 60_000)),
     },
     requestId: requestInfo.requestId,
     at,

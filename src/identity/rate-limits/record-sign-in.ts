@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import type { RequestInfo } from '../../http/request-info.ts'
+import { nameOfClient } from '../../messages/mail/client-name.ts'
 import { notifyPerson } from '../users/notify-people.ts'
 import { addressKey } from './address-key.ts'
 import { recordSignInPlace, touchSignInPlace } from './store.ts'
@@ -36,7 +37,7 @@ export async function recordSignIn(deps: Pick<Deps, 'sealer'>, tx: Tx, signIn: S
   await notifyPerson(tx, deps.sealer, userId, {
     tenantId,
     template: 'new_sign_in',
-    variables: { ip, device: userAgent, at: new Date(at).toISOString() },
+    variables: { ip, device: nameOfClient(userAgent), at },
     requestId: requestInfo.requestId,
     at,
   })

@@ -19,18 +19,25 @@ const systems: [RegExp, string][] = [
   [/\bLinux\b/, 'Linux'],
 ]
 
-const firstIn = (names: [RegExp, string][], text: string): string | undefined =>
-  names.find(([pattern]) => pattern.test(text))?.[1]
+const firstIn = (names: [RegExp, string][], text: string): string | null =>
+  names.find(([pattern]) => pattern.test(text))?.[1] ?? null
 
-/**
- * Names a client in our words, by its `User-Agent`: “Firefox on Linux”, or “an unknown program”. The client
- * writes that header, so none of its text may reach a mail. A name that this function returned gives the same name.
- */
-export function nameOfClient(userAgent: string): string {
-  const [browser, system] = [firstIn(browsers, userAgent), firstIn(systems, userAgent)]
-  if (browser && system) return `${browser} on ${system}`
-  return browser ?? (system ? `a program on ${system}` : 'an unknown program')
+/** A client, as a mail names it: names of ours, null for what is not known. */
+export interface ClientName {
+  browser: string | null
+  system: string | null
 }
 
-/** Variable of mails: a client, by its `User-Agent`. */
-export const client = z.string().transform(nameOfClient)
+/** Names a client by its `User-Agent`. The client writes that header, so none of its text may reach a mail. */
+export const nameOfClient = (userAgent: string): ClientName => ({
+  browser: firstIn(browsers, userAgent),
+  system: firstIn(systems, userAgent),
+})
+
+const oneOf = (names: [RegExp, string][]) => z.enum(names.map(([, name]) => name)).nullable()
+
+/** Variable of mails: a client. Mails that 0.2 queued have it as text, such as “Firefox on Linux”. */
+export const client = z.union([
+  z.strictObject({ browser: oneOf(browsers), system: oneOf(systems) }),
+  z.string().transform(nameOfClient),
+])

@@ -38,7 +38,7 @@ export const greeted = ({
 
 /**
  * How a mail names who acted: a person by their name, when they gave one, and proven address; a service account by its
- * name. A name never shows an address: it could be another person's.
+ * name. A name never shows an address: it could be another person's. Empty for a person with neither.
  */
 export function signature(person: {
   firstName: string
@@ -48,6 +48,6 @@ export function signature(person: {
 }): string {
   const { firstName, lastName, email, emailVerified } = person
   const names = freeText(oneLine(`${firstName} ${lastName}`).replace(/\S*@\S*/g, ''), 64)
-  if (!emailVerified) return names || 'A person without a verified address'
+  if (!emailVerified) return names
   return names ? `${names} (${email})` : email
 }

@@ -1,5 +1,7 @@
-import { type Html, html } from '../../text/html.ts'
+import type { Texts } from '../../languages/en.ts'
+import type { MailText, Reader } from '../../languages/mail-text.ts'
 import { oneLine } from './free-text.ts'
+import { page } from './letter-page.ts'
 
 /** The content of a mail. */
 export interface Letter {
@@ -8,30 +10,74 @@ export interface Letter {
   html: string
 }
 
-type Paragraph = string | { link: string } | { code: string }
+/** In whose name a mail comes. */
+export interface Brand {
+  name: string
+  /** An address of the service that gives the logo; null shows the name alone. */
+  logoUrl: string | null
+  /** The colour of buttons, `#rrggbb`, with a contrast of 4.5 to 1 or more against white. */
+  accent: string
+}
+
+/** For whom a mail is written, and in whose name. */
+export interface Stationery extends Reader {
+  texts: Texts
+  brand: Brand
+}
+
+export interface Content extends MailText {
+  /** Whom the mail greets; empty greets without a name. */
+  firstName?: string | undefined
+  /** What the button opens. */
+  link?: string | undefined
+  code?: string | undefined
+  /** What the button opens that undoes what happened. */
+  undoLink?: string | undefined
+}
+
+/** A part of a mail, in the order of its reader. */
+export type Part =
+  | { kind: 'paragraph' | 'code'; words: string }
+  | { kind: 'quote'; of: string; words: string }
+  | { kind: 'facts'; facts: readonly (readonly [string, string])[] }
+  | { kind: 'button' | 'undo'; words: string; link: string }
 
 /** Writes a mail as text and as HTML. A link or a code stands on a line of its own in both. */
-export function letter(subject: string, paragraphs: Paragraph[]): Letter {
-  const text = paragraphs.map(textOf).join('\n\n')
-  return { subject, text: `${text}\n`, html: page(subject, paragraphs.map(htmlOf)).source }
+export function letter(stationery: Stationery, content: Content): Letter {
+  const { hello, signed } = stationery.texts.mails.frame
+  const { subject, says, firstName = '' } = content
+  const parts = [...paragraphs([hello(firstName), ...says]), ...middle(content), ...paragraphs(content.next)]
+  const aside = [...paragraphs(content.otherwise), ...button('undo', content.undo, content.undoLink)]
+  const text = [...[...parts, ...aside].map(textOf), `-- \n${signed(stationery.service)}`].join('\n\n')
+  const preview = oneLine(says[0] ?? '')
+  return { subject, text: `${text}\n`, html: page(stationery, { subject, preview, parts, aside }).source }
 }
 
-function textOf(paragraph: Paragraph): string {
-  if (typeof paragraph === 'string') return oneLine(paragraph)
-  return 'link' in paragraph ? paragraph.link : paragraph.code
-}
+const paragraphs = (texts: readonly string[] = []): Part[] =>
+  texts.map((words) => ({ kind: 'paragraph', words: oneLine(words) }))
 
-function htmlOf(paragraph: Paragraph): Html {
-  if (typeof paragraph === 'string') return html`<p>${oneLine(paragraph)}</p>\n`
-  if ('code' in paragraph)
-    return html`<p style="font-size:1.6em;letter-spacing:.2em">\n${paragraph.code}\n</p>\n`
-  return html`<p>\n<a href="${paragraph.link}">${paragraph.link}</a>\n</p>\n`
-}
+const button = (kind: 'button' | 'undo', words?: string, link?: string): Part[] =>
+  words && link ? [{ kind, words, link }] : []
 
-const page = (subject: string, paragraphs: Html[]) => html`<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><title>${subject}</title></head>
-<body style="font:16px/1.5 system-ui,sans-serif;color:#222;max-width:36em;margin:2em auto;padding:0 1em">
-${paragraphs}</body>
-</html>
-`
+const middle = ({ quote, facts, code, ...content }: Content): Part[] => [
+  ...(quote ? [{ kind: 'quote' as const, of: quote.of, words: oneLine(quote.words) }] : []),
+  ...(facts
+    ? [{ kind: 'facts' as const, facts: facts.map(([name, value]) => [name, oneLine(value)] as const) }]
+    : []),
+  ...(code ? [{ kind: 'code' as const, words: code }] : []),
+  ...button('button', content.button, content.link),
+]
+
+function textOf(part: Part): string {
+  switch (part.kind) {
+    case 'quote':
+      return `${part.of}: ${part.words}`
+    case 'facts':
+      return part.facts.map(([name, value]) => `${name}: ${value}`).join('\n')
+    case 'button':
+    case 'undo':
+      return `${part.words}:\n${part.link}`
+    default:
+      return part.words
+  }
+}

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { Letter } from './letter.ts'
 
 /** What a person asked for whose mail is counted before it is queued: beyond the limit the request fails with 429. */
 export const mailPurposes = [
@@ -16,27 +15,24 @@ export type MailPurpose = (typeof mailPurposes)[number]
 /** Notices of a kind that one address gets in an hour, unless their template says otherwise. */
 export const noticesPerHour = 5
 
-type Write<Shape extends z.core.$ZodLooseShape> = (variables: z.output<z.ZodObject<Shape>>) => Letter
-
 /**
- * A mail with a code or a link that its reader waits for: the form of its variables, and the function that writes it.
- * It has the queue `email`. `limitedBy` are the purposes under which it is counted.
+ * A mail with a code or a link that its reader waits for: the form of its variables. Its text is in src/languages, by the
+ * same name. It has the queue `email`. `limitedBy` are the purposes under which it is counted.
  */
 export const template = <Shape extends z.core.$ZodLooseShape>(
   limitedBy: readonly MailPurpose[],
   shape: Shape,
-  write: Write<Shape>,
-) => ({ queue: 'email' as const, limitedBy, variables: z.strictObject(shape), write })
+) => ({ queue: 'email' as const, limitedBy, variables: z.strictObject(shape) })
 
 /**
  * A mail about what happened, which must not delay those with codes: it has the queue `notices`. An address gets
  * `perHour` of its kind in an hour, then one that says how many more there were.
  */
-export const notice = <Shape extends z.core.$ZodLooseShape>(
-  shape: Shape,
-  write: Write<Shape>,
-  perHour = noticesPerHour,
-) => ({ queue: 'notices' as const, perHour, variables: z.strictObject(shape), write })
+export const notice = <Shape extends z.core.$ZodLooseShape>(shape: Shape, perHour = noticesPerHour) => ({
+  queue: 'notices' as const,
+  perHour,
+  variables: z.strictObject(shape),
+})
 
-/** How a mail begins. */
-export const hello = (firstName: string) => (firstName ? `Hello ${firstName},` : 'Hello,')
+/** A moment in ms since 1970. Mails that 0.2 queued have it as RFC 3339. */
+export const moment = z.union([z.number(), z.iso.datetime().transform((text) => Date.parse(text))])

@@ -1,7 +1,7 @@
 import { type Html, html } from '../../text/html.ts'
 import type { CapturedMail } from './mailbox.ts'
 
-/** The style of {@link mailboxPage}, served at /dev/mailbox.css, because its policy forbids inline styles. */
+/** The style of {@link mailboxPage}, served at /dev/mailbox.css. */
 export const mailboxStyle = `
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
 body { max-width: 46rem; margin: 2rem auto; padding: 0 1rem }
@@ -10,7 +10,7 @@ article { border: 1px solid #8886; border-radius: .5rem; padding: 1rem; margin: 
 h2 { font-size: 1.1rem; margin: 0 }
 header p { margin: 0; color: #777 }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; font: inherit }
-iframe { width: 100%; height: 22rem; border: 1px solid #8886; background: #fff }
+iframe { width: 100%; height: 40rem; border: 1px solid #8886 }
 `
 
 /** The captured mails as an HTML page: newest first, links in the text clickable, the HTML version in a sandbox. */
@@ -43,7 +43,7 @@ const article = (mail: CapturedMail): Html => html`<article>
 <p>To ${mail.to}, from ${mail.from}, <time datetime="${mail.created_at}">${mail.created_at}</time></p>
 </header>
 <pre>${linked(mail.text)}</pre>
-<details><summary>As HTML</summary><iframe sandbox="allow-popups" title="HTML of this mail" srcdoc="${mail.html}"></iframe></details>
+<details><summary>As HTML</summary><iframe loading="lazy" sandbox="allow-popups" title="HTML of this mail" srcdoc="${mail.html}"></iframe></details>
 </article>
 `
 

@@ -52,9 +52,10 @@ export function mailboxPages({ db }: Pick<Deps, 'db'>): Record<string, Middlewar
       ctx.body = JSON.stringify(mails)
       return
     }
+    // Mails have inline styles, and a frame has the policy of its page.
     ctx.set(
       'Content-Security-Policy',
-      "default-src 'none'; style-src 'self'; frame-src 'self'; frame-ancestors 'none'",
+      "default-src 'none'; style-src 'self' 'unsafe-inline'; frame-src 'self'; frame-ancestors 'none'",
     )
     ctx.type = 'html'
     ctx.body = mailboxPage(mails.results)

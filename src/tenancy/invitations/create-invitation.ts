@@ -79,7 +79,7 @@ export async function createInvitation(
     at,
     expiresAt,
   })
-  await mailInvitation(deps, tx, caller, { email, message, tenantName: tenant.name, token, at })
+  await mailInvitation(deps, tx, caller, { email, message, tenantName: tenant.name, token, expiresAt, at })
   await recordChange(tx, caller, at, {
     event: 'tenant.invitation_created',
     data: { invitation_id: id },

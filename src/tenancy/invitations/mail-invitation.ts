@@ -10,6 +10,7 @@ interface InvitationMail {
   message: string
   tenantName: string
   token: string
+  expiresAt: number
   at: number
 }
 
@@ -18,7 +19,7 @@ export async function mailInvitation(
   deps: Deps,
   tx: Tx,
   caller: Caller,
-  { email, message, tenantName, token, at }: InvitationMail,
+  { email, message, tenantName, token, expiresAt, at }: InvitationMail,
 ): Promise<void> {
   const { tenantId, requestInfo, auth } = caller
 
@@ -31,6 +32,7 @@ export async function mailInvitation(
       tenantName,
       inviter: signature(auth.user),
       message,
+      expiresAt,
     },
     requestId: requestInfo.requestId,
     at,

@@ -52,7 +52,7 @@ export async function resendInvitation(
   if (!invitation) throw notFound()
   if (!renewed)
     throw invalidState(`An invitation that is ${invitation.status} cannot be sent again.`, invitation.status)
-  await mailInvitation(deps, tx, caller, { email, message, tenantName: tenant.name, token, at })
+  await mailInvitation(deps, tx, caller, { email, message, tenantName: tenant.name, token, expiresAt, at })
   await recordChange(tx, caller, at, {
     event: 'tenant.invitation_resent',
     data: { invitation_id: id },

@@ -48,8 +48,8 @@ t.test(
     )
     const byAddress = { ...question, subject: { type: 'user', id: clerk.email } }
     t.match(await request(backend, byAddress), { status: 200, body: { id } })
-    t.match(await service.mailTo(approver.email, 'approval is requested'), {
-      text: new RegExp(`for ${clerk.email}`),
+    t.match(await service.mailTo(approver.email, 'Approval requested'), {
+      text: new RegExp(`^For: ${clerk.email}$`, 'm'),
     })
     await expect(200, approve(approver, id))
     await service.mailTo(clerk.email, 'was approved')

@@ -94,7 +94,7 @@ t.test('an application asks, another person approves, and the approval is used o
   })
   t.not(await requested(clerk, question), id, 'the next time asks anew')
 
-  const mail = await service.mailTo(approver.email, 'approval is requested')
+  const mail = await service.mailTo(approver.email, 'Approval requested')
   t.ok(mail.text.includes(`${clerk.email} asks`) && mail.text.includes('invoice:approve'))
   t.notOk(mail.text.includes('Paper for the year'), 'what the application writes is in no mail')
   t.match(await service.mailTo(clerk.email, 'was approved'), { text: /in the application/ })

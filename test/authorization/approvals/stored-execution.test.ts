@@ -281,7 +281,7 @@ t.test('the worker carries out a stored call when it is approved, and its reques
   const running = await startActors(service.worker!, ['execution'])
   t.teardown(() => running.stop())
   const mail = await service.mailTo(asker.email, 'carried out')
-  t.match(mail.text, /do not need to repeat/)
+  t.match(mail.text, /do not need to do anything/)
   t.match(await outcome(office, id), {
     status: 'executed',
     execution: { status: 'succeeded', http_status: 201, problem: null, at: String },

@@ -95,9 +95,9 @@ t.test('a call that needs an approval is refused, approved, repeated once, and r
   const next = await ask(office, asker, body)
   t.not(next, id, 'the same call later creates another request')
 
-  const mail = await service.mailTo(approver.email, 'approval is requested')
+  const mail = await service.mailTo(approver.email, 'Approval requested')
   t.ok(mail.text.includes(`/console/approvals/${id}?organisation=`) && mail.text.includes(asker.email))
-  await service.mailTo(owner.email, 'approval is requested')
+  await service.mailTo(owner.email, 'Approval requested')
   await service.mailTo(asker.email, 'was approved')
   const events = (await eventsOf(database, owner.tenantId)).filter(({ subject }) => subject === id)
   t.match(events, [

@@ -163,7 +163,7 @@ t.test(
     t.match(asked, { status: 401, body: { code: 'otp_required' } })
     const token = asked.body.temporary_token
     await sendCode(token)
-    const code = codeIn(await service.mailTo(owner.email, 'Your sign-in code'))
+    const code = codeIn(await service.mailTo(owner.email, 'Bailiwick sign-in code'))
     const { rows } = await superuser.query(
       "select from captured_mails where recipient = any($1) and subject ~ 'code'",
       [[first, second]],
@@ -181,7 +181,7 @@ t.test(
     service.advance(24 * hour)
     const later = await service.logIn({ ...owner, email: second })
     await sendCode(later.access)
-    await service.mailTo(second, 'Your sign-in code')
+    await service.mailTo(second, 'Bailiwick sign-in code')
   },
 )
 
@@ -190,11 +190,11 @@ t.test('an old address that was never verified gets no mail', async (t) => {
   const email = `moved.${ada.email}`
   await move(ada, email)
   await sendCode(ada.access)
-  await service.mailTo(email, 'Your sign-in code')
+  await service.mailTo(email, 'Bailiwick sign-in code')
   const { rows } = await superuser.query('select subject from captured_mails where recipient = $1', [
     ada.email,
   ])
-  t.same(rows, [{ subject: 'Confirm your e-mail address' }])
+  t.same(rows, [{ subject: 'Confirm your e-mail address for Bailiwick' }])
 })
 
 t.test(

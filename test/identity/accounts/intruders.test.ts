@@ -100,7 +100,7 @@ t.test('a key of a service account notifies the person who makes it', async (t) 
   const owner = await service.signUp()
   await proveAddress(service, owner)
   await createProgram(service, owner, ['member'])
-  const { text } = await service.mailTo(owner.email, 'created with your account')
+  const { text } = await service.mailTo(owner.email, 'created with your')
   t.match(text, 'the API key “First” was created for a service account')
 })
 

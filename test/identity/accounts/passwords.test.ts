@@ -98,7 +98,7 @@ t.test('a reset sets the password once, ends every session, and verifies the add
   const types = (await events(ada.id)).map((event) => event.type)
   for (const type of ['identity.password_changed', 'identity.email_verified', 'identity.session_revoked'])
     t.equal(types.filter((found) => found === type).length, 1, type)
-  await service.mailTo(ada.email, 'starts anew')
+  await service.mailTo(ada.email, 'was secured')
 })
 
 t.test('a reset answers the same for an unknown and an inactive address, and mails neither', async (t) => {

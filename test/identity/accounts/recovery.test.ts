@@ -40,7 +40,7 @@ const resets = async ({ email }: { email: string }) => {
 }
 const opensLink = async ({ email }: { email: string }) => {
   const { nonce } = await expect(200, post('magic-link', { email }))
-  const token = tokenIn(await service.mailTo(email, 'Someone asked to log in'))
+  const token = tokenIn(await service.mailTo(email, 'Someone asked to sign in'))
   return expect(200, post('magic-link/confirm', { token, nonce }))
 }
 

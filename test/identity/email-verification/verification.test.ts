@@ -154,7 +154,10 @@ t.test(
     const host = await foundFirm(service)
     await expect(201, host.owner.post(`${host.path}/invitations/`, { email: ada.email }))
     const mail = await service.mailTo(ada.email, 'Confirm')
-    t.match(mail.text, /An account with this address was created on \d+ November 2026 at \d\d:\d\d UTC\./)
+    t.match(
+      mail.text,
+      /An account with this address was created at Bailiwick on \d+ November 2026 at \d\d:\d\d UTC\./,
+    )
     t.notMatch(mail.text, 'Read-this', 'no text that a stranger chose')
     const [, link] = mail.text.match(/http\S+/g)!
     t.match(link, /\/reject-email\?token=[\w-]+&made=\d+$/)
@@ -195,7 +198,7 @@ t.test(
       const { text } = await service.mailTo(email, 'Confirm')
       t.match(
         text,
-        /On \d+ November 2026 at \d\d:\d\d UTC, someone asked to change the address of an account to this one/,
+        /On \d+ November 2026 at \d\d:\d\d UTC, someone asked to change the address of an account at Bailiwick to this one/,
       )
       t.match(text, /reject-email\?token=[\w-]+&changed=\d+/)
       await service.call('POST', '/api/v1/auth/password/reset/', { body: { email } })

@@ -252,7 +252,11 @@ t.test(
     const phone = 'Chrome/140.0 https://evil.test (Linux; Android 16)'
     await login(ada, home, phone)
     await service.mailTo(ada.email, 'New sign-in')
-    t.match(await mails(), [{ text: /198\.51\.100\.7 with Chrome on Android\. / }], 'in our words')
+    t.match(
+      await mails(),
+      [{ text: /Browser: Chrome\nSystem: Android\nIP address: 198\.51\.100\.7\n/ }],
+      'in our words',
+    )
     await login(ada, '203.0.113.77', phone)
     await login(ada, home, phone)
     for (let tries = 0; tries < 6_000 && (await mails()).length < 2; tries++)

@@ -14,7 +14,7 @@ const day = 24 * 3_600_000
 
 const magicLink = async ({ email }: { email: string }) => {
   const { body } = await service.call('POST', '/api/v1/auth/magic-link/', { body: { email } })
-  const token = tokenIn(await service.mailTo(email, 'log in'))
+  const token = tokenIn(await service.mailTo(email, 'asked to sign in'))
   const confirm = { token, nonce: body.nonce }
   return () => service.call('POST', '/api/v1/auth/magic-link/confirm/', { body: confirm })
 }

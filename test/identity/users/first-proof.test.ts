@@ -21,7 +21,7 @@ async function reset(email: string): Promise<void> {
 /** Logs in by a link that comes to an address. */
 async function magicLink(email: string): Promise<string> {
   const { nonce } = await expect(200, post('magic-link', { email }))
-  const token = tokenIn(await service.mailTo(email, 'Someone asked to log in'))
+  const token = tokenIn(await service.mailTo(email, 'Someone asked to sign in'))
   return (await expect(200, post('magic-link/confirm', { token, nonce }))).access
 }
 
@@ -53,12 +53,12 @@ t.test(
     t.equal((await service.call('GET', me, { token: key })).status, 401)
     const hire = await service.logIn({ ...owner, email: address, password })
     t.match((await hire.get(me)).body, { email: address, email_verified: true, mfa_enabled: false })
-    const { text } = await service.mailTo(address, 'starts anew')
+    const { text } = await service.mailTo(address, 'was secured')
     t.match(text, 'by a link to reset the password')
     const { results } = await expect(200, hire.get('/api/v1/auth/otp/devices/'))
     t.match(results, [{ type: 'email' }])
     await expect(200, hire.post('/api/v1/auth/otp/email/send/', {}))
-    await service.mailTo(address, 'Your sign-in code')
+    await service.mailTo(address, 'Bailiwick sign-in code')
   },
 )
 
@@ -69,21 +69,21 @@ t.test(
     const squatter = await service.signUp({ first_name: spam })
     const { email } = squatter
     await expect(200, squatter.post('/api/v1/auth/otp/email/send/', {}))
-    const code = await service.mailTo(email, 'Your sign-in code')
+    const code = await service.mailTo(email, 'Bailiwick sign-in code')
     await expect(200, post('magic-link', { email }))
-    const link = await service.mailTo(email, 'Someone asked to log in')
+    const link = await service.mailTo(email, 'Someone asked to sign in')
     await reset(email)
     const mails = [
       code,
       link,
       await service.mailTo(email, 'Reset'),
-      await service.mailTo(email, 'starts anew'),
+      await service.mailTo(email, 'was secured'),
     ]
     for (const { text } of mails) t.match(text, /^Hello,/)
     await expect(200, post('password/reset', { email }))
     t.match(
       await service.mailTo(email, `Hello ${spam}`),
-      { subject: 'Reset your password' },
+      { subject: 'Reset your Bailiwick password' },
       'but now they do',
     )
   },
@@ -98,7 +98,7 @@ t.test('a link to log in does so too, and removes the password', async (t) => {
   t.match(await attemptPasskey(service, authenticator), { status: 400 })
   t.equal((await owner.get(me)).status, 401)
   t.equal((await service.call('GET', me, { token: key })).status, 401)
-  t.match(await service.mailTo(address, 'starts anew'), { text: /To log in with a password, reset it/ })
+  t.match(await service.mailTo(address, 'was secured'), { text: /To sign in with a password, reset it/ })
 })
 
 t.test('after the first proof a login leads to a fresh tenant, and to others only by choice', async (t) => {
@@ -117,7 +117,7 @@ t.test('after the first proof a login leads to a fresh tenant, and to others onl
     if (given) t.equal(entered(given), fresh)
     t.notOk([home, trap.id, firm.id].includes(fresh))
     t.same((await names(hire)).sort(), [fresh, home, trap.id, firm.id].sort())
-    t.match(await service.mailTo(email, 'starts anew'), { text: /“Trap”, .*“Firm”/ })
+    t.match(await service.mailTo(email, 'was secured'), { text: /“Trap”.*“Firm”/ })
 
     await hire.switchTo(fresh)
     await expect(204, hire.delete(`/api/v1/tenants/${fresh}/`))
@@ -266,7 +266,7 @@ t.test(
       ])
 
       const { text } = await service.mailTo(address, 'was undone')
-      t.match(text, `admin:create --email ${address} --tenant ${own.slug} --yes`)
+      t.match(text, 'Ask the operator of this service to make this address its owner.')
       await createAdmin(service.deps, operator, {
         email: address,
         firstName: 'New',

@@ -46,7 +46,7 @@ t.test('an invitation shows everything except its token, which only the mail con
   const mail = await service.mailTo(email, 'invited')
   t.equal(
     mail.subject,
-    'You are invited to an organisation',
+    'You are invited to an organisation at Bailiwick',
     'the subject does not contain the name that the owner chose',
   )
   t.match(mail.text, 'Do come!')

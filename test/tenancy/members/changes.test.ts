@@ -184,7 +184,7 @@ t.test(
     const mail = await service.mailTo(guest.email, owner.email)
     t.match(mail.text, `Ann ${'x'.repeat(59)}… (${owner.email}) made you a member of “Firm”`)
     t.match(mail.text, `${service.url}/leave-tenant?token=`)
-    t.equal(mail.subject, 'You were added to an organisation')
+    t.equal(mail.subject, 'You were added to an organisation at Bailiwick')
     const second = await expect(201, owner.post('/api/v1/tenants/', { name: 'Second' }))
     await owner.switchTo(second.id)
     await add(second.id, ['owner'])

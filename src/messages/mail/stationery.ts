@@ -1,0 +1,34 @@
+import { chooseLanguage } from '../../languages/choose-language.ts'
+import { formatMoment } from '../../languages/format.ts'
+import type { Config } from '../../settings/config.ts'
+import type { Stationery } from './letter.ts'
+
+/** What is known of a reader: null or undefined is not known. */
+export interface Recipient {
+  /** BCP 47 */
+  locale?: string | null
+  /** IANA time zone */
+  timeZone?: string | null
+  /** The `Accept-Language` of the request that caused the mail. */
+  languages?: string | undefined
+}
+
+/** The colour of buttons: that of the console. */
+const accent = '#006561'
+
+/** The language, the time zone and the brand of a mail. Without hints it is in English, with times in UTC. */
+export function stationeryFor(
+  { OTP_TOTP_ISSUER_NAME: service }: Pick<Config, 'OTP_TOTP_ISSUER_NAME'>,
+  { locale, timeZone, languages }: Recipient = {},
+): Stationery {
+  const texts = chooseLanguage(locale, languages)
+  const own = locale ? new Intl.Locale(locale) : null
+  // The locale of another language would not fit the texts; one without a region does not say the form of dates.
+  const format = own?.region && own.language === texts.code ? own.toString() : texts.format
+  return {
+    texts,
+    service,
+    moment: (at) => formatMoment(at, format, timeZone ?? undefined),
+    brand: { name: service, logoUrl: null, accent },
+  }
+}
