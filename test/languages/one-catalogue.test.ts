@@ -20,10 +20,14 @@ function read(source: string, from: number, closing: '`' | '}'): { end: number; 
   return { end: source.length, own }
 }
 
+/** A template of attributes alone, such as ` id="x" autofocus`. */
+const isAttributes = /^\s*[\w-]+="[^"]*"(\s+[\w-]+(="[^"]*")?)*\s*$/
+
 /** The words that a reader sees of the HTML templates of a source: between tags, and in attributes with words. */
 function wordsIn(source: string): string[] {
   const templates = [...source.matchAll(/\bhtml`/g)].map(({ index }) => read(source, index + 5, '`').own)
   return templates
+    .filter((own) => !isAttributes.test(own))
     .map((own) => own.replace(/<(style|script)\b.*?<\/\1>/gs, ''))
     .flatMap((own) => [
       ...own.replace(/<[^>]*>|&\w+;/g, '\n').split('\n'),
