@@ -4,7 +4,7 @@ import type { Databases } from '../database/executor/transaction.ts'
 import { unavailable } from '../errors.ts'
 import { withTimeLimit } from '../limits/time-limit.ts'
 import type { Sample } from '../observe/metrics/read-sources.ts'
-import { publicRoute, type Route } from '../request/route.ts'
+import { type Route, route } from '../request/route.ts'
 
 /**
  * Reports whether this process takes requests. After `drain`, `ready` rejects, so that load balancers stop using it.
@@ -70,7 +70,8 @@ export const readySample =
 const state = <T extends string>(text: T) => z.object({ status: z.literal(text) })
 
 export const healthRoutes = (readiness: Readiness): Route[] => [
-  publicRoute({
+  route({
+    access: 'public',
     method: 'GET',
     path: '/healthz',
     tag: 'Service',
@@ -80,7 +81,8 @@ export const healthRoutes = (readiness: Readiness): Route[] => [
     cache: 'no-store',
     handle: async () => ({ status: 'ok' as const }),
   }),
-  publicRoute({
+  route({
+    access: 'public',
     method: 'GET',
     path: '/readyz',
     tag: 'Service',

@@ -6,7 +6,7 @@ import { createLruCache } from '../policy-engine/lru-cache.ts'
 import type { AuthContext, Bearer, Claims } from './caller.ts'
 import { pathId } from './path-id.ts'
 import type { Input, Loading, PathDeps } from './request-context.ts'
-import type { Handled, OnResource, Route } from './route.ts'
+import type { AnyLoadInput, Route } from './route.ts'
 
 /**
  * Reads the caller's auth context and what the route loads, in one round trip, with the policies if they are not in
@@ -89,6 +89,6 @@ const loadsByKeys = ({ method, loadsByKeys: said }: Route, query: unknown): bool
 
 /** A load that rejects where it throws. */
 const loadOf =
-  ({ load }: Handled | OnResource, input: Parameters<OnResource['load']>[1]) =>
-  async (read: Parameters<OnResource['load']>[0]) =>
+  ({ load }: Route & { kind: 'handle' | 'resource' }, input: AnyLoadInput) =>
+  async (read: Read) =>
     load?.(read, input)

@@ -14,8 +14,7 @@ import type { Route } from './route.ts'
 
 /** The longest body of a route, in bytes. */
 function maxBodyOf(route: Route): number {
-  const isOpen = route.action === 'public' || route.anonymous
-  if (isOpen || route.path.includes('/auth/')) return smallBody
+  if (route.access !== 'token' || route.path.includes('/auth/')) return smallBody
   return route.kind === 'bulk' ? route.maxBody : 1024 * 1024
 }
 

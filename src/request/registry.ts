@@ -36,17 +36,17 @@ const withoutToken: ReadonlySet<string> = new Set([
  * consume an approval although its action can require one.
  */
 export function assertDecided(routes: readonly Route[]): void {
-  for (const { method, path, action, anonymous, kind } of routes) {
+  for (const { method, path, access, action, kind } of routes) {
     const listed = withoutToken.has(`${method} ${path}`)
     const known =
-      action === 'public' ? listed : Object.hasOwn(actions, action) && listed === Boolean(anonymous)
+      action === 'public' ? listed : Object.hasOwn(actions, action) && listed === (access === 'optional')
     if (!known)
       throw new Error(
         `${method} ${path} has the action ${action}, which is not in the catalogue, or not in the list of public routes`,
       )
     if (action !== 'public' && actions[action].gate && kind !== 'change')
       throw new Error(
-        `${method} ${path} has the action ${action}, which can require an approval: use changeRoute`,
+        `${method} ${path} has the action ${action}, which can require an approval: change in act()`,
       )
   }
 }

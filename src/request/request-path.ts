@@ -122,4 +122,4 @@ const isAnonymous = (
   route: Route,
   credentials: Credentials,
 ): route is Route & { kind: 'handle' } =>
-  route.action === 'public' || (route.anonymous && !credentials.arePresent(http))
+  route.access === 'public' || (route.access === 'optional' && !credentials.arePresent(http))

@@ -95,156 +95,127 @@ type LoadInput<B extends ZodType, Q extends ZodObject> = Omit<
   'requestInfo'
 >
 
-/** Decided before it runs, on the route and on what was sent. Its action cannot require an approval. */
-export interface RouteSpec<B extends ZodType, Q extends ZodObject, R extends ZodType, L = undefined>
-  extends Common<B, Q, R> {
+/** Whom a route serves. `token`: callers with the action. `optional`: also without a token. `public`: anyone, undecided. */
+export type Access = 'token' | 'optional' | 'public'
+
+/** The rule. Routes with another `access` are listed in registry.ts, too. */
+interface Guarded {
+  access?: undefined
   action: ActionName
   scope?: TenantScope
+}
+
+// The functions of a route: of their input `I`, that of a load `F`, the answer `A`, what was loaded `L` and prepared `P`.
+
+/** Decided before it runs, on the route and on what was sent. Its action cannot require an approval. */
+export interface Handling<I, F, A, L> {
   /** Loads what `handle` shows; null is 404. */
-  load?(read: Read, input: LoadInput<B, Q>): Promise<L | null>
-  handle(input: InputOf<B, Q>, loaded: NoInfer<L>): Promised<Answered<R>>
+  load?(read: Read, input: F): Promise<L | null>
+  handle(input: I, loaded: NoInfer<L>): Promised<A>
 }
 
 /** Decided on the loaded resource, before it runs. Its action cannot require an approval. */
-export interface ResourceSpec<B extends ZodType, Q extends ZodObject, R extends ZodType, L>
-  extends Common<B, Q, R> {
-  action: ActionName
-  scope?: TenantScope
+export interface OnResource<I, F, A, L> {
   /** Loads the resource; null is 404. */
-  load(read: Read, input: LoadInput<B, Q>): Promise<L | null>
+  load(read: Read, input: F): Promise<L | null>
   /** The object as policies see it; null, which is 404, for callers who must not learn that it exists. */
-  resource(loaded: NoInfer<L>, input: InputOf<B, Q>): ResourceOf | null
-  handle(loaded: NoInfer<L>, input: InputOf<B, Q>): Promised<Answered<R>>
+  resource(loaded: NoInfer<L>, input: I): ResourceOf | null
+  handle(input: I, loaded: NoInfer<L>): Promised<A>
 }
 
 /**
  * Decided inside the transaction of the change: on what `load` gives, else on what was sent. The same transaction
  * consumes the approval that permits it. The functions do SQL only: after a serialization failure they run again.
  */
-export interface ChangeSpec<B extends ZodType, Q extends ZodObject, R extends ZodType, L, P>
-  extends Omit<Common<B, Q, R>, 'readAction'> {
-  action: ActionName
-  scope?: TenantScope
+export interface Changing<I, A, L, P> {
   /** Loads and locks the object to change; null is 404. */
-  load?(tx: Tx, input: InputOf<B, Q>): Promise<L | null>
+  load?(tx: Tx, input: I): Promise<L | null>
   /** The loaded object as policies see it. Required with `load`. */
-  resource?(loaded: NoInfer<L>, input: InputOf<B, Q>): ResourceOf
+  resource?(loaded: NoInfer<L>, input: I): ResourceOf
   /** Slow work between decision and change, outside any transaction. `act` then has a transaction of its own. */
-  prepare?(loaded: NoInfer<L>, input: InputOf<B, Q>): Promise<P>
+  prepare?(input: I, loaded: NoInfer<L>): Promise<P>
   /** Whether it only takes access or rights away, as every DELETE does: then it is never 429 `quota_exceeded`. */
-  takesAway?(input: InputOf<B, Q>, loaded: NoInfer<L>): boolean
+  takesAway?(input: I, loaded: NoInfer<L>): boolean
   /** The tenant that `act` writes to, where that is a new one. */
   into?(prepared: NoInfer<P>): string
   /** Wraps the transaction of the change, for example in a limit that does not count failures. */
   around?<T>(
     change: () => Promise<T>,
-    known: { input: InputOf<B, Q>; loaded: NoInfer<L>; prepared: NoInfer<P> },
+    known: { input: I; loaded: NoInfer<L>; prepared: NoInfer<P> },
   ): Promise<T>
   /** Makes the change. Throws 409 for a state that does not allow it. Returns `overtaken` to start again with `load`. */
-  act(
-    tx: Tx,
-    input: InputOf<B, Q>,
-    loaded: NoInfer<L>,
-    prepared: NoInfer<P>,
-  ): Promise<Answered<R> | typeof overtaken>
+  act(tx: Tx, input: I, loaded: NoInfer<L>, prepared: NoInfer<P>): Promise<A | typeof overtaken>
 }
+
+/** Changes many objects in one transaction. The route is decided first, then each object by itself. */
+export interface ChangingMany<I, A, P> {
+  /** The longest body in bytes. */
+  maxBody: number
+  /** Reads the items of the body, before the transaction. */
+  items(input: I, pace: () => Promise<void>): Promise<P>
+  /** Locks, decides and changes the objects. It does SQL only, because it can run again. */
+  changeAll(tx: Tx, input: I, items: NoInfer<P>, decisions: ItemDecisions): Promise<A>
+}
+
+/** Runs before the body is read: a limit by the caller's address. Throws 429. */
+interface Limited {
+  before?(requestInfo: RequestInfo): Promise<void>
+}
+
+/** Tells the forms of a route apart, for inference and for errors that name the form. */
+type Without<Name extends string> = { [name in Name]?: undefined }
+
+type RouteSpec<B extends ZodType, Q extends ZodObject, R extends ZodType, L, P> = Common<B, Q, R> &
+  (
+    | (Guarded &
+        (
+          | (Handling<InputOf<B, Q>, LoadInput<B, Q>, Answered<R>, L> &
+              Without<'resource' | 'act' | 'changeAll'>)
+          | (OnResource<InputOf<B, Q>, LoadInput<B, Q>, Answered<R>, L> & Without<'act' | 'changeAll'>)
+          | (Changing<InputOf<B, Q>, Answered<R>, L, P> & Without<'handle' | 'changeAll' | 'readAction'>)
+          | (ChangingMany<InputOf<B, Q>, Answered<R>, P> &
+              Without<'resource' | 'handle' | 'act' | 'readAction'>)
+        ))
+    | ({ access: 'optional'; action: ActionName } & Answering<InputOf<B, Q, Caller | null>, Answered<R>>)
+    | ({ access: 'public'; action?: undefined } & Limited & Answering<InputOf<B, Q, null>, Answered<R>>)
+  )
+
+/** A route that need not know its caller loads nothing before it runs. */
+type Answering<I, A> = Handling<I, never, A, unknown> & Without<'load' | 'resource' | 'act' | 'changeAll'>
 
 /** The result of `act` when a concurrent request changed what was decided on or prepared. */
 export const overtaken = Symbol('overtaken')
 
-/** Open without a token. With a token it is decided like other routes. */
-export interface OpenSpec<B extends ZodType, Q extends ZodObject, R extends ZodType> extends Common<B, Q, R> {
-  action: ActionName
-  handle(input: InputOf<B, Q, Caller | null>): Promise<Answered<R>>
-}
-
-export interface PublicSpec<B extends ZodType, Q extends ZodObject, R extends ZodType>
-  extends Common<B, Q, R> {
-  handle(input: InputOf<B, Q, null>): Promise<Answered<R>>
-  /** Runs before the body is read: a limit by the caller's address. Throws 429. */
-  before?(requestInfo: RequestInfo): Promise<void>
-}
-
 /** A route for the router, the policy engine, the OpenAPI document and the walk tests. */
 export type Route = Omit<Common<ZodType, ZodObject, ZodType>, 'body' | 'query' | 'answer'> & {
+  access: Access
   action: ActionName | 'public'
   scope: TenantScope
-  /** Open without a token, decided with one. */
-  anonymous: boolean
   body: ZodType | undefined
   query: ZodObject | undefined
   answer: ZodType | null
-} & (Handled | OnResource | Changing | ChangingMany)
-
-/** The functions of a route without the types of its body, query and rows. */
-export interface Handled {
-  kind: 'handle'
-  load?(read: Read, input: AnyLoadInput): Promise<unknown>
-  handle(input: AnyInput, loaded: unknown): Promised<unknown>
-  before?(requestInfo: RequestInfo): Promise<void>
-}
-export interface OnResource {
-  kind: 'resource'
-  load(read: Read, input: AnyLoadInput): Promise<unknown>
-  resource(loaded: unknown, input: AnyInput): ResourceOf | null
-  handle(loaded: unknown, input: AnyInput): Promised<unknown>
-}
-export interface Changing {
-  kind: 'change'
-  load?(tx: Tx, input: AnyInput): Promise<unknown>
-  resource?(loaded: unknown, input: AnyInput): ResourceOf
-  prepare?(loaded: unknown, input: AnyInput): Promise<unknown>
-  takesAway?(input: AnyInput, loaded: unknown): boolean
-  into?(prepared: unknown): string
-  around?<T>(
-    change: () => Promise<T>,
-    known: { input: AnyInput; loaded: unknown; prepared: unknown },
-  ): Promise<T>
-  act(tx: Tx, input: AnyInput, loaded: unknown, prepared: unknown): Promise<unknown>
-}
-/** The functions of such a route without the types of its body, query and items. */
-export interface ChangingMany {
-  kind: 'bulk'
-  maxBody: number
-  items(input: AnyInput, pace: () => Promise<void>): Promise<unknown>
-  changeAll(tx: Tx, input: AnyInput, items: unknown, decisions: ItemDecisions): Promise<unknown>
-}
+} & (
+    | ({ kind: 'handle' } & Limited & Handling<AnyInput, AnyLoadInput, unknown, unknown>)
+    | ({ kind: 'resource' } & OnResource<AnyInput, AnyLoadInput, unknown, unknown>)
+    | ({ kind: 'change' } & Changing<AnyInput, unknown, unknown, unknown>)
+    | ({ kind: 'bulk' } & ChangingMany<AnyInput, unknown, unknown>)
+  )
 
 export type AnyInput = RouteInput<unknown, unknown, Caller | null>
 export type AnyLoadInput = Omit<RouteInput<unknown, unknown, Bearer>, 'requestInfo'>
-export const defaults = { body: undefined, query: undefined, scope: 'token', anonymous: false } as const
+const defaults = { body: undefined, query: undefined, scope: 'token', access: 'token' } as const
 
-/** A route that is decided before it runs. */
-export function route<B extends ZodType, Q extends ZodObject, R extends ZodType, L = undefined>(
-  spec: RouteSpec<B, Q, R, L>,
+/**
+ * A route. Its functions say when it is decided: with `act` in the transaction of the change, with `changeAll` for each
+ * object, with `resource` on what `load` gives, else before it runs. They take what was sent, then what was loaded, then what
+ * was prepared; only `resource` begins with what was loaded.
+ */
+export function route<B extends ZodType, Q extends ZodObject, R extends ZodType, L, P>(
+  spec: RouteSpec<B, Q, R, L, P>,
 ): Route {
-  return { ...defaults, kind: 'handle', ...spec } as unknown as Route
+  const action = spec.access === 'public' ? 'public' : spec.action
+  return { ...defaults, ...spec, action, kind: kindOf(spec) } as unknown as Route
 }
 
-/** A route that is decided on what it loads. */
-export function resourceRoute<B extends ZodType, Q extends ZodObject, R extends ZodType, L>(
-  spec: ResourceSpec<B, Q, R, L>,
-): Route {
-  return { ...defaults, kind: 'resource', ...spec } as unknown as Route
-}
-
-/** A route that is decided in the transaction of its change. */
-export function changeRoute<B extends ZodType, Q extends ZodObject, R extends ZodType, L, P>(
-  spec: ChangeSpec<B, Q, R, L, P>,
-): Route {
-  return { ...defaults, kind: 'change', ...spec } as unknown as Route
-}
-
-/** A route without a token. A walk test freezes the list of these routes. */
-export function publicRoute<B extends ZodType, Q extends ZodObject, R extends ZodType>(
-  spec: PublicSpec<B, Q, R>,
-): Route {
-  return { ...defaults, kind: 'handle', action: 'public', ...spec } as unknown as Route
-}
-
-/** A route that needs no token, but is decided when one is sent. */
-export function openRoute<B extends ZodType, Q extends ZodObject, R extends ZodType>(
-  spec: OpenSpec<B, Q, R>,
-): Route {
-  return { ...defaults, kind: 'handle', anonymous: true, ...spec } as unknown as Route
-}
+const kindOf = (spec: object): Route['kind'] =>
+  'act' in spec ? 'change' : 'changeAll' in spec ? 'bulk' : 'resource' in spec ? 'resource' : 'handle'

@@ -34,7 +34,7 @@ export async function runRoute(
       assertAllAllowed(request, (one) =>
         permit(one, decide(deps, one, 'resource', resourceIn(one, resource))),
       )
-      return route.handle(loaded, routeInput)
+      return route.handle(routeInput, loaded)
     }
     case 'bulk':
       return runBulk(deps, request, route, routeInput)

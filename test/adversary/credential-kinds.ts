@@ -98,7 +98,7 @@ function bodyPlaces(service: Service, { nonce = '' }: Record<string, string>): R
   const places: Record<string, Consumer> = {}
   const rest = { nonce, password: 'their own words', first_name: 'New', last_name: 'Person' }
   for (const route of routesOf(service)) {
-    if (route.method !== 'POST' || (route.action !== 'public' && !route.anonymous)) continue
+    if (route.method !== 'POST' || route.access === 'token') continue
     const members = Object.keys(membersOf(route.body))
     const name = members.find((member) => ['token', 'refresh'].includes(member))
     if (!name) continue

@@ -221,8 +221,7 @@ async function idsInBodiesAndQueries(
   const share = stage.pick(200, 40, 4)
   const ids = [b.tenantId, ...[...idsOfB.keys()].filter((id, n) => n % share === 1 && id !== b.userId)]
   const open = routes.filter(
-    ({ action, anonymous, path }) =>
-      action !== 'public' && !anonymous && !/logout|switch|\/me\/$|otp|passkeys/.test(path),
+    ({ access, path }) => access === 'token' && !/logout|switch|\/me\/$|otp|passkeys/.test(path),
   )
   for (const route of open.filter((route) => !isLast(route))) {
     const path = ownAddress(route, owner, objects)

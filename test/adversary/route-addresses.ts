@@ -10,7 +10,7 @@ export const routesOf = (service: Service): Route[] =>
 
 /** The routes that need a token. */
 export const decidedRoutes = (service: Service): Route[] =>
-  routesOf(service).filter(({ action, anonymous }) => action !== 'public' && !anonymous)
+  routesOf(service).filter(({ access }) => access === 'token')
 
 export const nameOf = ({ method, path }: Pick<Route, 'method' | 'path'>): string => `${method} ${path}`
 

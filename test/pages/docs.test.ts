@@ -10,9 +10,10 @@ import { docsPages } from '../../src/pages/docs/api-docs.ts'
 import { openapiDocument } from '../../src/pages/docs/openapi.ts'
 import { linkPages } from '../../src/pages/link-pages.ts'
 import { dispatch } from '../../src/request/registry.ts'
-import { publicRoute } from '../../src/request/route.ts'
+import { route } from '../../src/request/route.ts'
 
-const confirm = publicRoute({
+const confirm = route({
+  access: 'public',
   method: 'POST',
   path: '/api/v1/auth/email/verify/confirm',
   tag: 'E-mail',

@@ -4,7 +4,7 @@ import { invalidField } from '../../src/errors.ts'
 import { listQuery } from '../../src/lists/list.ts'
 import { pageOf } from '../../src/lists/lists.ts'
 import { openapiDocument } from '../../src/pages/docs/openapi.ts'
-import { publicRoute, type Route, route } from '../../src/request/route.ts'
+import { type Route, route } from '../../src/request/route.ts'
 import { leak } from '../helpers/answers.ts'
 
 const member = z
@@ -20,7 +20,8 @@ const inside = { scope: 'inside', handle: nothing } as const
 const members = '/api/v1/tenants/:id/members'
 
 const routes: Route[] = [
-  publicRoute({
+  route({
+    access: 'public',
     method: 'POST',
     path: '/api/v1/auth/login',
     tag: 'Signing in',
@@ -101,7 +102,8 @@ const routes: Route[] = [
     answer: z.object({ verified: z.literal(true) }),
     handle: nothing,
   }),
-  publicRoute({
+  route({
+    access: 'public',
     method: 'GET',
     path: '/.well-known/jwks.json',
     tag: 'Operation',

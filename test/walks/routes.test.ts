@@ -28,7 +28,7 @@ const claims = claimsOf(ada.access)
 const idsOf = (route: Route) => (route.scope === 'token' ? [] : [ada.tenantId])
 
 t.test('only these routes need no token', async (t) => {
-  const open = routes.filter(({ action, anonymous }) => action === 'public' || anonymous).map(nameOf)
+  const open = routes.filter(({ access }) => access !== 'token').map(nameOf)
   t.same(open.sort(), [
     'GET /.well-known/authzen-configuration',
     'GET /.well-known/jwks.json',
@@ -56,7 +56,7 @@ t.test('only these routes need no token', async (t) => {
 
 t.test('a route that needs no token takes 16 KiB, and reads no more to refuse the rest', async (t) => {
   for (const route of routes) {
-    if ((route.action !== 'public' && !route.anonymous) || route.method === 'GET') continue
+    if (route.access === 'token' || route.method === 'GET') continue
     const body = '['.repeat(16 * 1024)
     t.match(await visit(route, { body }), { status: 400, body: { code: 'parse_error' } }, nameOf(route))
     t.match(await visit(route, { body: `${body}[` }), { status: 413 }, nameOf(route))
@@ -68,7 +68,7 @@ t.test(
   async (t) => {
     assertDecided(routes)
     const gated = routes.find(({ action }) => action === 'role:create')!
-    t.throws(() => assertDecided([{ ...gated, kind: 'handle' } as Route]), /use changeRoute/)
+    t.throws(() => assertDecided([{ ...gated, kind: 'handle' } as Route]), /change in act/)
     t.throws(
       () => assertDecided([{ ...gated, action: 'role:invent' } as unknown as Route]),
       /not in the catalogue/,
@@ -77,7 +77,7 @@ t.test(
 )
 
 t.test('no route can be used without a token', async (t) => {
-  for (const route of decided.filter(({ anonymous }) => !anonymous)) {
+  for (const route of decided.filter(({ access }) => access === 'token')) {
     const { status, body, headers } = await visit(route, {}, ...idsOf(route))
     t.match({ status, body }, { status: 401, body: { code: 'not_authenticated' } }, nameOf(route))
     t.match(headers.get('www-authenticate'), /^Bearer/, nameOf(route))

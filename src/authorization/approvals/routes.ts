@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts'
 import type { ObjectFinders } from '../../lists/find-object.ts'
 import { pageOf } from '../../lists/lists.ts'
 import { pathId } from '../../request/path-id.ts'
-import { changeRoute, type Route, resourceRoute, route, type Target } from '../../request/route.ts'
+import { type Route, route, type Target } from '../../request/route.ts'
 import { findEntities, knownSubject } from '../evaluation/load-evaluations.ts'
 import { askApproval, askBody, decideApprovable, evaluationIn, ownIfAskable } from './ask-approval.ts'
 import { cancelRequest } from './cancel-request.ts'
@@ -40,7 +40,7 @@ export function approvalRoutes(deps: Deps, objects: ObjectFinders): Route[] {
     return findRequest(tx, caller.tenantId, id, deps.clock())
   }
   return [
-    changeRoute({
+    route({
       method: 'POST',
       path: list,
       action: 'approval_request:create',
@@ -61,7 +61,7 @@ export function approvalRoutes(deps: Deps, objects: ObjectFinders): Route[] {
       },
       resource: (entities, { caller, body }) =>
         ownIfAskable(caller, knownSubject(entities, caller, evaluationIn(body, caller))),
-      prepare: (entities, { caller, body }) =>
+      prepare: ({ caller, body }, entities) =>
         decideApprovable(deps, caller, entities, evaluationIn(body, caller)),
       act: (tx, { caller, body }, _parts, approvable) =>
         askApproval(tx, deps, caller, approvable, body.message),
@@ -91,7 +91,7 @@ export function approvalRoutes(deps: Deps, objects: ObjectFinders): Route[] {
       answer: pageOf(requestSchema),
       handle: ({ caller, query }) => pageOfPending(deps, caller, query),
     }),
-    resourceRoute({
+    route({
       method: 'GET',
       path: one,
       action: 'approval_request:read',
@@ -101,10 +101,10 @@ export function approvalRoutes(deps: Deps, objects: ObjectFinders): Route[] {
       answer: requestSchema,
       load: (read, { caller, params }) => findRequest(read, caller.tenantId, pathId(params.id), deps.clock()),
       resource: readableRequest,
-      handle: (row, { caller }) => showRequest(row, caller),
+      handle: ({ caller }, row) => showRequest(row, caller),
     }),
     ...(['approve', 'reject'] as const).map((decision) =>
-      changeRoute({
+      route({
         method: 'POST',
         path: `${one}/${decision}`,
         action: `approval_request:${decision}`,
@@ -123,7 +123,7 @@ export function approvalRoutes(deps: Deps, objects: ObjectFinders): Route[] {
           showRequest(await vote(tx, deps, caller, request, { decision, comment }), caller),
       }),
     ),
-    changeRoute({
+    route({
       method: 'POST',
       path: `${one}/cancel`,
       action: 'approval_request:cancel',
@@ -141,7 +141,7 @@ export function approvalRoutes(deps: Deps, objects: ObjectFinders): Route[] {
       act: async (tx, { caller }, request) =>
         showRequest(await cancelRequest(tx, deps, caller, request), caller),
     }),
-    changeRoute({
+    route({
       method: 'POST',
       path: `${one}/consume`,
       action: 'approval_request:consume',
@@ -158,7 +158,7 @@ export function approvalRoutes(deps: Deps, objects: ObjectFinders): Route[] {
         ...ownIfAskable(caller, account_id === null ? null : { id: account_id }),
         id,
       }),
-      prepare: (request, { caller, body }) => decideAgain(deps, objects, caller, request, body.operation_id),
+      prepare: ({ caller, body }, request) => decideAgain(deps, objects, caller, request, body.operation_id),
       act: async (tx, { caller, body }, request, decisionId) => {
         const use = { operationId: body.operation_id, decisionId }
         return showRequest(await consumeApproval(tx, deps, caller, request, use), caller)

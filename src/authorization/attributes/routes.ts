@@ -4,7 +4,7 @@ import { pageOf } from '../../lists/lists.ts'
 import { dataTypes } from '../../policy-engine/compile/conditions.ts'
 import { managedBy, timestamp } from '../../request/body/schemas.ts'
 import { pathId } from '../../request/path-id.ts'
-import { changeRoute, type Route, resourceRoute, route, type Target } from '../../request/route.ts'
+import { type Route, route, type Target } from '../../request/route.ts'
 import { defineAttribute, removeDefinition } from './define-attribute.ts'
 import { newDefinition, scalar } from './definition-body.ts'
 import { attributes, definitionResource, findAnyDefinition, showDefinition } from './read-attributes.ts'
@@ -40,7 +40,7 @@ export const attributeRoutes = (deps: Deps): Route[] => [
     answer: pageOf(definitionSchema),
     ...attributes(deps),
   }),
-  changeRoute({
+  route({
     method: 'POST',
     path: '/api/v1/attribute-definitions',
     action: 'attribute_definition:create',
@@ -53,7 +53,7 @@ export const attributeRoutes = (deps: Deps): Route[] => [
     refusals: [409],
     act: async (tx, { caller, body }) => showDefinition(await defineAttribute(tx, deps, caller, body)),
   }),
-  resourceRoute({
+  route({
     method: 'GET',
     path: one,
     action: 'attribute_definition:list',
@@ -63,9 +63,9 @@ export const attributeRoutes = (deps: Deps): Route[] => [
     answer: definitionSchema,
     load: (read, { caller, params }) => findAnyDefinition(read, caller.tenantId, pathId(params.id)),
     resource: definitionResource,
-    handle: showDefinition,
+    handle: (_input, definition) => showDefinition(definition),
   }),
-  changeRoute({
+  route({
     method: 'DELETE',
     path: one,
     action: 'attribute_definition:delete',

@@ -3,7 +3,7 @@ import { decisionKinds } from '../../database/decision-kind.ts'
 import type { Deps } from '../../deps.ts'
 import { uncountedPageOf } from '../../lists/lists.ts'
 import { timestamp } from '../../request/body/schemas.ts'
-import { type Route, resourceRoute, route } from '../../request/route.ts'
+import { type Route, route } from '../../request/route.ts'
 import {
   effectSchema,
   hintsShape,
@@ -73,7 +73,7 @@ export const decisionRoutes = (deps: Deps): Route[] => [
     answer: uncountedPageOf(decisionSchema),
     handle: ({ caller, query }) => pageOfDecisions(deps, caller, query),
   }),
-  resourceRoute({
+  route({
     method: 'GET',
     path: one,
     action: 'decision:read',
@@ -83,9 +83,9 @@ export const decisionRoutes = (deps: Deps): Route[] => [
     answer: decisionSchema,
     load: loadDecision,
     resource: readableDecision,
-    handle: (row, { caller }) => showDecision(row, readsAll(caller), caller.userId),
+    handle: ({ caller }, row) => showDecision(row, readsAll(caller), caller.userId),
   }),
-  resourceRoute({
+  route({
     method: 'GET',
     path: `${one}/explain`,
     action: 'decision:explain',
@@ -96,6 +96,6 @@ export const decisionRoutes = (deps: Deps): Route[] => [
     answer: explained,
     load: loadDecision,
     resource: readableDecision,
-    handle: (row, { caller }) => explainDecision(deps, caller, { row, whole: readsAll(caller) }),
+    handle: ({ caller }, row) => explainDecision(deps, caller, { row, whole: readsAll(caller) }),
   }),
 ]

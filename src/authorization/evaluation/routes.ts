@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts'
 import type { ObjectFinders } from '../../lists/find-object.ts'
 import { timestamp } from '../../request/body/schemas.ts'
 import type { Bearer } from '../../request/caller.ts'
-import { publicRoute, type Route, resourceRoute } from '../../request/route.ts'
+import { type Route, route } from '../../request/route.ts'
 import { effectSchema, hintsShape, obligationSchema, reasonSchema } from '../decisions/answer-schemas.ts'
 import { batchSchema, singleOf } from './batch.ts'
 import { accessResource, evaluate } from './evaluate.ts'
@@ -87,7 +87,7 @@ export const evaluationRoutes = (deps: Deps, objects: ObjectFinders): Route[] =>
   const partsOf = (read: Read, { tenantId, userId }: Bearer, evaluations: readonly Evaluation[]) =>
     findEntities(read, objects, { tenantId, userId, now: deps.clock() }, evaluations)
   return [
-    resourceRoute({
+    route({
       method: 'POST',
       path: endpoints.access_evaluation_endpoint,
       action: 'access:evaluate',
@@ -101,9 +101,9 @@ export const evaluationRoutes = (deps: Deps, objects: ObjectFinders): Route[] =>
       answer,
       load: (read, { caller, body }) => partsOf(read, caller, [body]),
       resource: (entities, { caller, body }) => accessResource(knownSubject(entities, caller, body)),
-      handle: (entities, { caller, body }) => evaluate(deps, caller, entities, body),
+      handle: ({ caller, body }, entities) => evaluate(deps, caller, entities, body),
     }),
-    resourceRoute({
+    route({
       method: 'POST',
       path: endpoints.access_evaluations_endpoint,
       action: 'access:evaluate',
@@ -123,12 +123,13 @@ export const evaluationRoutes = (deps: Deps, objects: ObjectFinders): Route[] =>
         loaded === 'several'
           ? batchResource(caller)
           : accessResource(knownSubject(loaded.entities, caller, loaded.evaluation)),
-      handle: (loaded, { caller, body }) =>
+      handle: ({ caller, body }, loaded) =>
         loaded === 'several'
           ? evaluateBatch(deps, caller, body, (read, evaluations) => partsOf(read, caller, evaluations))
           : evaluate(deps, caller, loaded.entities, loaded.evaluation),
     }),
-    publicRoute({
+    route({
+      access: 'public',
       method: 'GET',
       path: '/.well-known/authzen-configuration',
       tag,

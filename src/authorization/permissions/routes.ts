@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { notFound } from '../../errors.ts'
-import { type Route, resourceRoute } from '../../request/route.ts'
+import { type Route, route } from '../../request/route.ts'
 import { matchedSchema, reasonSchema } from '../decisions/answer-schemas.ts'
 import { accessResource } from '../evaluation/evaluate.ts'
 import { findMemberAsSubject, findOwnSubject } from '../evaluation/store.ts'
@@ -52,7 +52,7 @@ const query = z.object({
 })
 
 export const permissionRoutes = (deps: Deps): Route[] => [
-  resourceRoute({
+  route({
     method: 'GET',
     path: '/api/v1/permissions',
     action: 'access:evaluate',
@@ -71,6 +71,6 @@ export const permissionRoutes = (deps: Deps): Route[] => [
       return member
     },
     resource: accessResource,
-    handle: (subject, { caller }) => listPermissions(deps, caller, subject),
+    handle: ({ caller }, subject) => listPermissions(deps, caller, subject),
   }),
 ]

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { type Condition, dataTypes, operatorsByType } from '../../policy-engine/compile/conditions.ts'
-import { type Route, resourceRoute } from '../../request/route.ts'
+import { type Route, route } from '../../request/route.ts'
 import { hintsShape, obligationSchema } from '../decisions/answer-schemas.ts'
 import { accessResource } from '../evaluation/evaluate.ts'
 import { findMembersAskedAbout } from '../evaluation/load-evaluations.ts'
@@ -51,7 +51,7 @@ const answer = z
   .meta({ id: 'Plan' })
 
 export const planRoutes = (deps: Deps): Route[] => [
-  resourceRoute({
+  route({
     method: 'POST',
     path: '/access/v1/plan',
     action: 'access:evaluate',
@@ -68,6 +68,6 @@ export const planRoutes = (deps: Deps): Route[] => [
       subjects: await findMembersAskedAbout(read, caller, [evaluationOf(body, caller)]),
     }),
     resource: () => accessResource(null),
-    handle: (parts, { caller, body }) => planAccess(deps, caller, parts, evaluationOf(body, caller)),
+    handle: ({ caller, body }, parts) => planAccess(deps, caller, parts, evaluationOf(body, caller)),
   }),
 ]

@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts'
 import { pageOf, together } from '../../lists/lists.ts'
 import { Versioned } from '../../request/answer/etag.ts'
 import { changesOnly } from '../../request/body/changes-only.ts'
-import { changeRoute, overtaken, type Route, resourceRoute, route, type Target } from '../../request/route.ts'
+import { overtaken, type Route, route, type Target } from '../../request/route.ts'
 import { findRollback, planChange, planCreation, planRollback } from './change-policy.ts'
 import { removePolicy } from './delete-policy.ts'
 import { changeReason, newPolicy, policyChange } from './policy-body.ts'
@@ -41,7 +41,7 @@ export const policyRoutes = (deps: Deps): Route[] => {
       answer: pageOf(policySchema),
       ...policies(deps),
     }),
-    changeRoute({
+    route({
       method: 'POST',
       path: '/api/v1/policies',
       action: 'policy:create',
@@ -54,10 +54,10 @@ export const policyRoutes = (deps: Deps): Route[] => {
       answer: policySchema,
       refusals: [409, 422],
       load: (tx: Tx, { caller }: Target) => readPolicySchema(tx, caller.tenantId),
-      prepare: (schema, { caller, body, text }) => planCreation(deps, caller, schema, body, text),
+      prepare: ({ caller, body, text }, schema) => planCreation(deps, caller, schema, body, text),
       act: write,
     }),
-    resourceRoute({
+    route({
       method: 'GET',
       path: one,
       action: 'policy:read',
@@ -68,10 +68,10 @@ export const policyRoutes = (deps: Deps): Route[] => {
       versioned: true,
       load: findTarget,
       resource: policyResource,
-      handle: ({ row, schema: { roles } }) => new Versioned(row.version, showPolicy(row, roles)),
+      handle: (_input, { row, schema: { roles } }) => new Versioned(row.version, showPolicy(row, roles)),
     }),
     ...(['PUT', 'PATCH'] as const).map((method) =>
-      changeRoute({
+      route({
         method,
         path: one,
         action: 'policy:update',
@@ -86,13 +86,13 @@ export const policyRoutes = (deps: Deps): Route[] => {
         versioned: true,
         load: findTarget,
         resource: policyResource,
-        prepare: (target, input) => planChange(deps, input.caller, target, input),
+        prepare: (input, target) => planChange(deps, input.caller, target, input),
         takesAway: ({ body: { change_reason: _, ...body } }, { row }) =>
           row.is_active && changesOnly(body, { is_active: false }),
         act: write,
       }),
     ),
-    changeRoute({
+    route({
       method: 'DELETE',
       path: one,
       action: 'policy:delete',
@@ -106,7 +106,7 @@ export const policyRoutes = (deps: Deps): Route[] => {
       resource: policyResource,
       act: (tx, { caller, ifMatch }, target) => removePolicy(tx, deps, caller, target, ifMatch),
     }),
-    resourceRoute({
+    route({
       method: 'GET',
       path: `${one}/versions`,
       action: 'policy:read',
@@ -117,9 +117,9 @@ export const policyRoutes = (deps: Deps): Route[] => {
       answer: pageOf(versionSchema),
       load: (read, input) => together(findTarget(read, input), versions(deps).load(read, input)),
       resource: ({ found }) => policyResource(found),
-      handle: ({ page }, input) => versions(deps).handle(input, page),
+      handle: (input, { page }) => versions(deps).handle(input, page),
     }),
-    changeRoute({
+    route({
       method: 'POST',
       path: `${one}/rollback`,
       action: 'policy:update',
@@ -132,11 +132,11 @@ export const policyRoutes = (deps: Deps): Route[] => {
       load: (tx: Tx, input: Target & { body: { version: number } }) =>
         findRollback(tx, input, input.body.version),
       resource: policyResource,
-      prepare: (target, { caller, body, text }) => planRollback(deps, caller, target, body, text),
+      prepare: ({ caller, body, text }, target) => planRollback(deps, caller, target, body, text),
       act: write,
     }),
     ...trialRoutes(deps),
-    changeRoute({
+    route({
       method: 'POST',
       path: `${one}/promote`,
       action: 'policy:update',
@@ -150,10 +150,10 @@ export const policyRoutes = (deps: Deps): Route[] => {
       refusals: [409, 422],
       load: findTarget,
       resource: policyResource,
-      prepare: (target, { caller, body, text }) => planPromotion(deps, caller, target, { body, text }),
+      prepare: ({ caller, body, text }, target) => planPromotion(deps, caller, target, { body, text }),
       act: write,
     }),
-    resourceRoute({
+    route({
       method: 'GET',
       path: `${one}/stats`,
       action: 'policy:read',
@@ -163,7 +163,7 @@ export const policyRoutes = (deps: Deps): Route[] => {
       answer: policyStats,
       load: findTarget,
       resource: policyResource,
-      handle: (target, { caller }) => showStats(deps, caller, target),
+      handle: ({ caller }, target) => showStats(deps, caller, target),
     }),
   ]
 }

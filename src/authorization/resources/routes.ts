@@ -3,15 +3,7 @@ import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { listing, pageAndCount, pageOf } from '../../lists/lists.ts'
 import { Versioned } from '../../request/answer/etag.ts'
-import { bulkRoute } from '../../request/bulk-route.ts'
-import {
-  changeRoute,
-  type LoadTarget,
-  type Route,
-  resourceRoute,
-  route,
-  type Target,
-} from '../../request/route.ts'
+import { type LoadTarget, type Route, route, type Target } from '../../request/route.ts'
 import {
   deleteResults,
   itemsOf,
@@ -69,7 +61,7 @@ export const resourceRoutes = (deps: Deps): Route[] => [
     answer: pageOf(resourceSchema),
     ...resources(deps),
   }),
-  bulkRoute({
+  route({
     method: 'PUT',
     path: '/api/v1/resources',
     action: 'registered_resource:update',
@@ -84,7 +76,7 @@ export const resourceRoutes = (deps: Deps): Route[] => [
     items: ({ body }, pace) => itemsOf('put', body, pace),
     changeAll: (tx, { caller }, items, decisions) => putResources(tx, deps, caller, items, decisions),
   }),
-  bulkRoute({
+  route({
     method: 'DELETE',
     path: '/api/v1/resources',
     action: 'registered_resource:delete',
@@ -98,7 +90,7 @@ export const resourceRoutes = (deps: Deps): Route[] => [
     items: ({ body }, pace) => itemsOf('delete', body, pace),
     changeAll: (tx, { caller }, items, decisions) => removeResources(tx, deps, caller, items, decisions),
   }),
-  resourceRoute({
+  route({
     method: 'GET',
     path: one,
     action: 'registered_resource:list',
@@ -109,9 +101,9 @@ export const resourceRoutes = (deps: Deps): Route[] => [
     versioned: true,
     load: found,
     resource: registrationResource,
-    handle: (row) => new Versioned(row.version, showResource(row)),
+    handle: (_input, row) => new Versioned(row.version, showResource(row)),
   }),
-  changeRoute({
+  route({
     method: 'PUT',
     path: one,
     action: 'registered_resource:update',
@@ -133,7 +125,7 @@ export const resourceRoutes = (deps: Deps): Route[] => [
       return new Versioned(row.version, showResource(row), current === null)
     },
   }),
-  changeRoute({
+  route({
     method: 'DELETE',
     path: one,
     action: 'registered_resource:delete',

@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import type { ObjectFinders } from '../../lists/find-object.ts'
 import type { ObjectListers } from '../../lists/list-objects.ts'
 import type { Bearer } from '../../request/caller.ts'
-import { type Route, resourceRoute } from '../../request/route.ts'
+import { type Route, route } from '../../request/route.ts'
 import { accessResource } from '../evaluation/evaluate.ts'
 import { findEntities, knownSubject } from '../evaluation/load-evaluations.ts'
 import { findActionSearch, searchActions } from './search-actions.ts'
@@ -31,7 +31,7 @@ const paging =
 export const searchRoutes = (deps: Deps, objects: ObjectFinders, lists: ObjectListers): Route[] => {
   const scopeOf = ({ tenantId, userId }: Bearer) => ({ tenantId, userId, now: deps.clock() })
   return [
-    resourceRoute({
+    route({
       method: 'POST',
       path: '/access/v1/search/subject',
       action: 'access:evaluate',
@@ -49,10 +49,10 @@ export const searchRoutes = (deps: Deps, objects: ObjectFinders, lists: ObjectLi
         return { object, subjectId }
       },
       resource: () => accessResource(null),
-      handle: async ({ object, subjectId }, { caller, body }) =>
+      handle: async ({ caller, body }, { object, subjectId }) =>
         withShownNames(deps, caller, subjectId, await searchSubjects(deps, caller, object, body)),
     }),
-    resourceRoute({
+    route({
       method: 'POST',
       path: '/access/v1/search/resource',
       action: 'access:evaluate',
@@ -70,10 +70,10 @@ export const searchRoutes = (deps: Deps, objects: ObjectFinders, lists: ObjectLi
         return { entities, subjectId }
       },
       resource: ({ entities }, { caller, body }) => accessResource(knownSubject(entities, caller, body)),
-      handle: async ({ entities, subjectId }, { caller, body }) =>
+      handle: async ({ caller, body }, { entities, subjectId }) =>
         withShownNames(deps, caller, subjectId, await searchResources(deps, lists, caller, entities, body)),
     }),
-    resourceRoute({
+    route({
       method: 'POST',
       path: '/access/v1/search/action',
       action: 'access:evaluate',
@@ -92,7 +92,7 @@ export const searchRoutes = (deps: Deps, objects: ObjectFinders, lists: ObjectLi
       ),
       load: (read, { caller, body }) => findActionSearch(read, objects, scopeOf(caller), body),
       resource: ({ entities }, { caller, body }) => accessResource(knownSubject(entities, caller, body)),
-      handle: (found, { caller, body }) => searchActions(deps, caller, found, body),
+      handle: ({ caller, body }, found) => searchActions(deps, caller, found, body),
     }),
   ]
 }

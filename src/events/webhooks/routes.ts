@@ -6,14 +6,7 @@ import { managedByApplication } from '../../errors.ts'
 import { listing, pageAndCount, pageOf, together, uncounted, uncountedPageOf } from '../../lists/lists.ts'
 import { Versioned } from '../../request/answer/etag.ts'
 import { pathId } from '../../request/path-id.ts'
-import {
-  changeRoute,
-  type LoadTarget,
-  type Route,
-  resourceRoute,
-  route,
-  type Target,
-} from '../../request/route.ts'
+import { type LoadTarget, type Route, route, type Target } from '../../request/route.ts'
 import { createWebhook } from './create-webhook.ts'
 import { removeWebhook } from './delete-webhook.ts'
 import { deliveryList, listDeliveries } from './delivery-store.ts'
@@ -94,7 +87,7 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       answer: pageOf(webhookSchema),
       ...webhooks(deps),
     }),
-    changeRoute({
+    route({
       method: 'POST',
       path: all,
       action: 'webhook:create',
@@ -112,7 +105,7 @@ export const webhookRoutes = (deps: Deps): Route[] => {
         return { ...showWebhook(row), secret }
       },
     }),
-    resourceRoute({
+    route({
       method: 'GET',
       path: one,
       action: 'webhook:list',
@@ -123,10 +116,10 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       versioned: true,
       load: loadWebhook,
       resource: webhookResource,
-      handle: (row) => new Versioned(row.version, showWebhook(row)),
+      handle: (_input, row) => new Versioned(row.version, showWebhook(row)),
     }),
     ...(['PUT', 'PATCH'] as const).map((method) =>
-      changeRoute({
+      route({
         method,
         path: one,
         action: 'webhook:update',
@@ -145,7 +138,7 @@ export const webhookRoutes = (deps: Deps): Route[] => {
           showWebhook(await updateWebhook(tx, deps, input.caller, ownWebhook(webhook), input)),
       }),
     ),
-    changeRoute({
+    route({
       method: 'DELETE',
       path: one,
       action: 'webhook:delete',
@@ -160,7 +153,7 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       act: (tx, { caller, ifMatch }, webhook) =>
         removeWebhook(tx, deps, caller, ownWebhook(webhook), ifMatch),
     }),
-    changeRoute({
+    route({
       method: 'POST',
       path: `${one}/test`,
       action: 'webhook:test',
@@ -177,7 +170,7 @@ export const webhookRoutes = (deps: Deps): Route[] => {
         delivery_id: await testWebhook(tx, deps, caller, ownWebhook(webhook)),
       }),
     }),
-    changeRoute({
+    route({
       method: 'POST',
       path: `${one}/rotate-secret`,
       action: 'webhook:rotate',
@@ -192,7 +185,7 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       resource: webhookResource,
       act: (tx, { caller }, webhook) => rotateSecret(tx, deps, caller, ownWebhook(webhook)),
     }),
-    resourceRoute({
+    route({
       method: 'GET',
       path: `${one}/deliveries`,
       action: 'webhook:list',
@@ -203,9 +196,9 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       answer: uncountedPageOf(deliverySchema),
       load: (read, input) => together(loadWebhook(read, input), deliveries(deps).load(read, input)),
       resource: ({ found }) => webhookResource(found),
-      handle: ({ page }, input) => deliveries(deps).handle(input, page),
+      handle: (input, { page }) => deliveries(deps).handle(input, page),
     }),
-    changeRoute({
+    route({
       method: 'POST',
       path: `${one}/deliveries/:did/replay`,
       action: 'webhook:replay',

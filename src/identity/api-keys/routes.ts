@@ -5,15 +5,7 @@ import { listing, pageAndCount, pageOf, together } from '../../lists/lists.ts'
 import type { Caller } from '../../request/caller.ts'
 import { withoutPassword } from '../../request/guarded-call.ts'
 import { pathId } from '../../request/path-id.ts'
-import {
-  changeRoute,
-  overtaken,
-  publicRoute,
-  type Route,
-  resourceRoute,
-  route,
-  type Target,
-} from '../../request/route.ts'
+import { overtaken, type Route, route, type Target } from '../../request/route.ts'
 import { findAccount } from '../../tenancy/members/account-store.ts'
 import { assertGrantable, assertMayDescribe, holderOf } from '../../tenancy/roles/grantable-roles.ts'
 import { misspeltPermissions } from '../../tenancy/roles/misspelt-permissions.ts'
@@ -83,14 +75,14 @@ const keys = (deps: Deps, path: string, { wanted }: Owner) =>
 
 const fresh =
   (deps: Deps) =>
-  (_loaded: unknown, { caller, body }: { caller: Caller; body: { current_password?: string | undefined } }) =>
+  ({ caller, body }: { caller: Caller; body: { current_password?: string | undefined } }) =>
     assertCanEnrol(deps, caller, { now: deps.clock(), currentPassword: body.current_password })
 
 /** The routes that both kinds of holders have. */
 function routesOf(deps: Deps, path: string, owner: Owner): Route[] {
   const loadKey = (tx: Tx, target: Target) => findKey(tx, owner.wanted(target), pathId(target.params.kid))
   return [
-    changeRoute({
+    route({
       method: 'POST',
       path: `${path}/:kid/rotate`,
       action: 'api_key:rotate',
@@ -114,7 +106,7 @@ function routesOf(deps: Deps, path: string, owner: Owner): Route[] {
         return { ...showKey(made), key: made.key }
       },
     }),
-    changeRoute({
+    route({
       method: 'DELETE',
       path: `${path}/:kid`,
       action: 'api_key:delete',
@@ -160,7 +152,7 @@ export const apiKeyRoutes = (deps: Deps): Route[] => [
     answer: pageOf(keySchema),
     ...keys(deps, own, person),
   }),
-  changeRoute({
+  route({
     method: 'POST',
     path: own,
     action: 'api_key:create',
@@ -172,7 +164,7 @@ export const apiKeyRoutes = (deps: Deps): Route[] => [
     act: create(deps, person),
   }),
   ...routesOf(deps, own, person),
-  resourceRoute({
+  route({
     method: 'GET',
     path: ofAccount,
     action: 'service_account:read',
@@ -188,9 +180,9 @@ export const apiKeyRoutes = (deps: Deps): Route[] => [
         keys(deps, ofAccount, account).load(read, input),
       ),
     resource: ({ found }) => accountResource(found),
-    handle: ({ page }, input) => keys(deps, ofAccount, account).handle(input, page),
+    handle: (input, { page }) => keys(deps, ofAccount, account).handle(input, page),
   }),
-  changeRoute({
+  route({
     method: 'POST',
     path: ofAccount,
     action: 'api_key:create',
@@ -209,7 +201,8 @@ export const apiKeyRoutes = (deps: Deps): Route[] => [
     act: create(deps, account),
   }),
   ...routesOf(deps, ofAccount, account),
-  publicRoute({
+  route({
+    access: 'public',
     method: 'POST',
     path: '/api/v1/keys/revoke',
     tag,

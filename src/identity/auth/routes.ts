@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { bodyId, linkToken, message } from '../../request/body/schemas.ts'
-import { openRoute, publicRoute, type Route, route } from '../../request/route.ts'
+import { type Route, route } from '../../request/route.ts'
 import { memberSchema } from '../../tenancy/members/member-schemas.ts'
 import { chosenPassword, emailAddress, personName, presentedPassword } from '../person.ts'
 import { login } from '../sign-in/login.ts'
@@ -41,7 +41,8 @@ const revokeKeys = z
   .meta({ description: 'Also revoke your API keys, in all tenants' })
 
 export const authRoutes = (deps: Deps): Route[] => [
-  publicRoute({
+  route({
+    access: 'public',
     method: 'POST',
     path: '/api/v1/auth/register',
     tag: 'Sign-in',
@@ -61,7 +62,8 @@ export const authRoutes = (deps: Deps): Route[] => [
     secret: true,
     handle: ({ requestInfo, body }) => register(deps, requestInfo, body),
   }),
-  publicRoute({
+  route({
+    access: 'public',
     method: 'POST',
     path: '/api/v1/auth/login',
     tag: 'Sign-in',
@@ -73,7 +75,8 @@ export const authRoutes = (deps: Deps): Route[] => [
     secret: true,
     handle: async ({ requestInfo, body }) => handOut(await login(deps, requestInfo, body)),
   }),
-  publicRoute({
+  route({
+    access: 'public',
     method: 'POST',
     path: '/api/v1/auth/refresh',
     tag: 'Sign-in',
@@ -121,7 +124,8 @@ export const authRoutes = (deps: Deps): Route[] => [
       return { message: 'Logged out' as const }
     },
   }),
-  openRoute({
+  route({
+    access: 'optional',
     method: 'POST',
     path: '/api/v1/invitations/accept',
     action: 'invitation:accept',
@@ -184,7 +188,8 @@ export const authRoutes = (deps: Deps): Route[] => [
       return handOut(renewed, { message: 'Password changed' })
     },
   }),
-  publicRoute({
+  route({
+    access: 'public',
     method: 'POST',
     path: '/api/v1/auth/password/reset',
     tag: 'Passwords',
@@ -197,7 +202,8 @@ export const authRoutes = (deps: Deps): Route[] => [
     secret: true,
     handle: ({ requestInfo, body }) => requestPasswordReset(deps, requestInfo, body.email),
   }),
-  publicRoute({
+  route({
+    access: 'public',
     method: 'POST',
     path: '/api/v1/auth/password/reset/confirm',
     tag: 'Passwords',

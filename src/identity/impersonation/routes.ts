@@ -3,7 +3,7 @@ import { lockTenant } from '../../database/revisions.ts'
 import type { Deps } from '../../deps.ts'
 import { written } from '../../request/body/known-members.ts'
 import { pathId } from '../../request/path-id.ts'
-import { changeRoute, type Route } from '../../request/route.ts'
+import { type Route, route } from '../../request/route.ts'
 import { memberResource } from '../../tenancy/members/member-schemas.ts'
 import { findMember } from '../../tenancy/members/store.ts'
 import { handOut } from '../sign-in/outcome.ts'
@@ -16,7 +16,7 @@ const reason = z
   .max(500, 'Give the reason in 500 characters at most.')
 
 export const impersonationRoutes = (deps: Deps): Route[] => [
-  changeRoute({
+  route({
     method: 'POST',
     path: '/api/v1/tenants/:id/members/:mid/impersonate',
     action: 'member:impersonate',

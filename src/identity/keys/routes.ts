@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import { publicRoute, type Route } from '../../request/route.ts'
+import { type Route, route } from '../../request/route.ts'
 
 export const keyRoutes = ({ signer }: Deps): Route[] => [
-  publicRoute({
+  route({
+    access: 'public',
     method: 'GET',
     path: '/.well-known/jwks.json',
     tag: 'Service',

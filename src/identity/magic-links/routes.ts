@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { bodyId, linkToken } from '../../request/body/schemas.ts'
-import { publicRoute, type Route } from '../../request/route.ts'
+import { type Route, route } from '../../request/route.ts'
 import { emailAddress } from '../person.ts'
 import { handOut } from '../sign-in/outcome.ts'
 import { signedIn } from '../sign-in/token-schemas.ts'
@@ -11,7 +11,8 @@ import { magicLinkSent, requestMagicLink } from './request-magic-link.ts'
 const tag = 'Sign-in'
 
 export const magicLinkRoutes = (deps: Deps): Route[] => [
-  publicRoute({
+  route({
+    access: 'public',
     method: 'POST',
     path: '/api/v1/auth/magic-link',
     tag,
@@ -31,7 +32,8 @@ export const magicLinkRoutes = (deps: Deps): Route[] => [
     secret: true,
     handle: ({ requestInfo, body }) => requestMagicLink(deps, requestInfo, body),
   }),
-  publicRoute({
+  route({
+    access: 'public',
     method: 'POST',
     path: '/api/v1/auth/magic-link/confirm',
     tag,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { listing, pageAndCount, pageOf } from '../../lists/lists.ts'
-import { linkRoute } from '../../request/link-route.ts'
+import { mailedLink } from '../../request/mailed-link.ts'
 import { pathId } from '../../request/path-id.ts'
 import { type Route, route } from '../../request/route.ts'
 import { handOut } from '../sign-in/outcome.ts'
@@ -115,13 +115,12 @@ export const otpRoutes = (deps: Deps): Route[] => [
     secret: true,
     handle: ({ caller, body }) => verifyCode(deps, caller, body),
   }),
-  linkRoute({
+  route({
     path: '/api/v1/auth/otp/undo',
     tag,
     summary: 'Remove a second factor with the token from the mail about it',
     description: 'Ends all sessions of its person. The password stays the same: reset it next.',
-    done: 'Second factor removed',
-    use: (requestInfo, token) => undoEnrolment(deps, requestInfo, token),
+    ...mailedLink('Second factor removed', (requestInfo, token) => undoEnrolment(deps, requestInfo, token)),
   }),
   route({
     method: 'GET',

@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { listing, pageAndCount, pageOf } from '../../lists/lists.ts'
 import { bodyId } from '../../request/body/schemas.ts'
 import { pathId } from '../../request/path-id.ts'
-import { changeRoute, publicRoute, type Route, route } from '../../request/route.ts'
+import { type Route, route } from '../../request/route.ts'
 import { repeatedPassword } from '../otp/bodies.ts'
 import { removeDevice } from '../otp/delete-device.ts'
 import { verifiedSchema } from '../otp/device-schemas.ts'
@@ -74,7 +74,7 @@ export const passkeyRoutes = (deps: Deps): Route[] => [
     answer: pageOf(passkeySchema),
     ...passkeys(deps),
   }),
-  changeRoute({
+  route({
     method: 'PATCH',
     path: '/api/v1/auth/passkeys/:id',
     action: 'passkey:update',
@@ -104,7 +104,8 @@ export const passkeyRoutes = (deps: Deps): Route[] => [
     refusals: [409],
     handle: ({ caller, params }) => removeDevice(deps, caller, pathId(params.id), { only: 'passkey' }),
   }),
-  publicRoute({
+  route({
+    access: 'public',
     method: 'POST',
     path: '/api/v1/auth/passkeys/login/options',
     tag,
@@ -118,7 +119,8 @@ export const passkeyRoutes = (deps: Deps): Route[] => [
     before: ({ ip }) => deps.limiters.take(challengeUses(ip)),
     handle: () => beginPasskeySignIn(deps),
   }),
-  publicRoute({
+  route({
+    access: 'public',
     method: 'POST',
     path: '/api/v1/auth/passkeys/login',
     tag,

@@ -5,7 +5,7 @@ import { notFound, sessionRevoked } from '../../errors.ts'
 import { listing, pageAndCount, pageOf } from '../../lists/lists.ts'
 import { Versioned } from '../../request/answer/etag.ts'
 import { pathId } from '../../request/path-id.ts'
-import { type LoadTarget, type Route, resourceRoute, route } from '../../request/route.ts'
+import { type LoadTarget, type Route, route } from '../../request/route.ts'
 import { countPeople, userList } from '../../tenancy/members/list-store.ts'
 import { listOwnMemberships } from '../../tenancy/members/store.ts'
 import { findTenant } from '../../tenancy/tenants/store.ts'
@@ -128,7 +128,7 @@ export function userRoutes(deps: Deps): Route[] {
         return undefined
       },
     }),
-    resourceRoute({
+    route({
       method: 'GET',
       path: '/api/v1/users/:id',
       action: 'user:read',
@@ -139,10 +139,10 @@ export function userRoutes(deps: Deps): Route[] {
       versioned: true,
       load: (read, { caller, params }) => findUserOf(read, caller.tenantId, pathId(params.id)),
       resource: userResource,
-      handle: versionedUser,
+      handle: (_input, user) => versionedUser(user),
     }),
     ...(['PUT', 'PATCH'] as const).map((method) =>
-      resourceRoute({
+      route({
         method,
         path: '/api/v1/users/:id',
         action: 'profile:update',
@@ -155,7 +155,7 @@ export function userRoutes(deps: Deps): Route[] {
         // The policy engine refuses a change of another person's profile, whether that person exists or not.
         load: async (_read, { params }) => pathId(params.id),
         resource: (id) => ({ type: 'user', id, ownerId: id }),
-        handle: async (id, { caller, body, ifMatch }) => {
+        handle: async ({ caller, body, ifMatch }, id) => {
           const { shownEmail } = await updateProfile(deps, caller, body, ifMatch)
           const user = await readInTenant(deps.db, caller, (read) => findUserOf(read, caller.tenantId, id))
           if (!user) throw notFound()

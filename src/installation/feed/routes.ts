@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { cloudEvent } from '../../events/envelope-schema.ts'
 import { listQuery } from '../../lists/list.ts'
-import { publicRoute, type Route } from '../../request/route.ts'
+import { type Route, route } from '../../request/route.ts'
 import { applicationAuthenticator } from '../tokens/application-token.ts'
 import { type FeedCursor, parseCursor, readAllEvents } from './read-all-events.ts'
 
@@ -34,7 +34,8 @@ const page = z
 export function applicationFeedRoutes(deps: Deps): Route[] {
   const authenticate = applicationAuthenticator(deps)
   return [
-    publicRoute({
+    route({
+      access: 'public',
       method: 'GET',
       path: '/api/v1/application/events',
       applicationToken: true,

@@ -5,7 +5,7 @@ import { timeOrderedId } from '../outbox/time-ordered-id.ts'
 import { endTokens, findUnusedToken, insertLinkToken, markTokenUsed } from './link-store.ts'
 import { type LinkDeps, type LinkPurpose, linkUrl } from './mailed-links.ts'
 
-// A one-time link is made with its mail. It leads to a page with one button, whose POST to a `linkRoute` uses it. To
+// A one-time link is made with its mail. It leads to a page with one button, whose POST (`mailedLink`) uses it. To
 // add one: a name in mailed-links.ts, its page in pages/link-pages.ts, its route in request/registry.ts.
 
 /** A link to make: its user, the address it is sent to, and its lifetime (ms) from `at` (ms since 1970). */

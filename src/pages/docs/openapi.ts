@@ -102,7 +102,7 @@ const operation = (route: Route): ZodOpenApiOperationObject => ({
   ...descriptionOf(route),
   ...(route.action === 'public' ? { security: [] } : { 'x-action': route.action }),
   ...(route.applicationToken && { security: [{ applicationToken: [] }] }),
-  ...(route.anonymous && { security: [{}, { bearerAuth: [] }] }),
+  ...(route.access === 'optional' && { security: [{}, { bearerAuth: [] }] }),
   ...parametersOf(route),
   ...requestBodyOf(route),
   responses: {

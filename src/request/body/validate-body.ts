@@ -7,19 +7,15 @@ import { policyInvalid } from './policy-invalid.ts'
 import { unknownField, unknownMember, unknownMembers } from './unknown-members.ts'
 
 /** What says how a body is validated. */
-type ValidatedRoute = Pick<Route, 'path' | 'action' | 'anonymous' | 'body' | 'answer'>
+type ValidatedRoute = Pick<Route, 'path' | 'access' | 'body' | 'answer'>
 
 /**
  * Whether a body of the route can have only members that the route knows: what is dropped would widen a key, an invitation
  * or a webhook, or leave a setting as it was. Forms of sign-in repeat fields and add their own, so the routes below
  * `auth/`, and those without a token, refuse misspelt members only.
  */
-export const refusesUnknownFields = ({ path, action, anonymous, body }: ValidatedRoute): boolean =>
-  body !== undefined &&
-  path.startsWith('/api/v1/') &&
-  !path.startsWith('/api/v1/auth/') &&
-  action !== 'public' &&
-  !anonymous
+export const refusesUnknownFields = ({ path, access, body }: ValidatedRoute): boolean =>
+  body !== undefined && path.startsWith('/api/v1/') && !path.startsWith('/api/v1/auth/') && access === 'token'
 
 /** Makes the step that validates the body of a route, below `/api/v1/` also for names that it does not know. */
 export function bodyValidator(route: ValidatedRoute) {

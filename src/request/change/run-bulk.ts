@@ -11,7 +11,7 @@ import { askerIn, evaluate, resourceIn } from '../decide.ts'
 import type { ItemPermit } from '../item-decisions.ts'
 import type { DecisionRecord } from '../policies-in-force.ts'
 import type { PathDeps, RequestContext } from '../request-context.ts'
-import type { AnyInput, ChangingMany } from '../route.ts'
+import type { AnyInput, Route } from '../route.ts'
 
 // One statement, and about 5 ms.
 const loggedAtOnce = 128
@@ -23,7 +23,7 @@ const loggedAtOnce = 128
 export const runBulk = (
   deps: PathDeps,
   request: RequestContext,
-  route: ChangingMany,
+  route: Route & { kind: 'bulk' },
   input: AnyInput,
 ): Promise<unknown> => {
   const by = { userId: askerIn(request.caller).id, tenantId: request.caller.tenantId }
@@ -34,7 +34,7 @@ export const runBulk = (
 async function changeMany(
   deps: PathDeps,
   request: RequestContext,
-  route: ChangingMany,
+  route: Route & { kind: 'bulk' },
   input: AnyInput,
 ): Promise<unknown> {
   const { caller, now } = request

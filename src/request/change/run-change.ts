@@ -9,13 +9,13 @@ import { decide, logWithChange, resourceIn, sentResource } from '../decide.ts'
 import { guardedCall } from '../guarded-call.ts'
 import { type Allowed, assertAllowed, permit, permitChange } from '../permit.ts'
 import type { PathDeps, RequestContext } from '../request-context.ts'
-import { type AnyInput, type Changing, overtaken } from '../route.ts'
+import { type AnyInput, overtaken, type Route } from '../route.ts'
 import { Accepted, type StoredCall } from './approvals.ts'
 import { refreshCaller } from './refresh-caller.ts'
 import type { RepeatableCall } from './repeatable-call.ts'
 
 interface Change {
-  route: Changing
+  route: Route & { kind: 'change' }
   input: AnyInput
   /** From `Approval-Request`. */
   approvalId: string | null
@@ -97,7 +97,7 @@ async function decideThenChange(deps: PathDeps, request: RequestContext, asked: 
     let decided = await decideNow(route.prepare ? null : { value: undefined })
     if (decided instanceof Accepted) return decided
     if (decided.first && !request.route.secret) return repeated(request, decided.first)
-    const prepared = { value: await route.prepare?.(decided.loaded, change.input) }
+    const prepared = { value: await route.prepare?.(change.input, decided.loaded) }
     // Compiling or hashing takes long. In a new tenant the caller has no rights yet that could change.
     const isChanged = route.prepare && !route.into && (await refreshCaller(deps, request))
     if (isChanged) change = { ...change, input: { ...change.input, caller: request.caller } }

@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts'
 import { listing, pageAndCount, pageOf } from '../../lists/lists.ts'
 import { Versioned } from '../../request/answer/etag.ts'
 import { pathId } from '../../request/path-id.ts'
-import { changeRoute, type Route, route, type Target } from '../../request/route.ts'
+import { type Route, route, type Target } from '../../request/route.ts'
 import { createDepartment } from './create-department.ts'
 import { deleteDepartment } from './delete-department.ts'
 import {
@@ -55,7 +55,7 @@ export const departmentRoutes = (deps: Deps): Route[] => [
     answer: pageOf(departmentSchema),
     ...departments(deps),
   }),
-  changeRoute({
+  route({
     method: 'POST',
     path: '/api/v1/tenants/:id/departments',
     action: 'department:create',
@@ -82,7 +82,7 @@ export const departmentRoutes = (deps: Deps): Route[] => [
     handle: (_input, row) => new Versioned(row.version, showDepartment(row)),
   }),
   ...(['PUT', 'PATCH'] as const).map((method) =>
-    changeRoute({
+    route({
       method,
       path: '/api/v1/tenants/:id/departments/:did',
       action: 'department:update',
@@ -99,7 +99,7 @@ export const departmentRoutes = (deps: Deps): Route[] => [
         showDepartment(await updateDepartment(tx, deps, input.caller, department, input)),
     }),
   ),
-  changeRoute({
+  route({
     method: 'DELETE',
     path: '/api/v1/tenants/:id/departments/:did',
     action: 'department:delete',

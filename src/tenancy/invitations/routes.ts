@@ -6,7 +6,7 @@ import { answerPage, listing, pageAndCount, pageOf } from '../../lists/lists.ts'
 import { Versioned } from '../../request/answer/etag.ts'
 import type { Caller } from '../../request/caller.ts'
 import { pathId } from '../../request/path-id.ts'
-import { changeRoute, type Route, route, type Target } from '../../request/route.ts'
+import { type Route, route, type Target } from '../../request/route.ts'
 import { cancelInvitation } from './cancel-invitation.ts'
 import { createInvitation } from './create-invitation.ts'
 import {
@@ -80,7 +80,7 @@ export function invitationRoutes(deps: Deps): Route[] {
       answer: pageOf(invitationSchema),
       ...invitations(deps),
     }),
-    changeRoute({
+    route({
       method: 'POST',
       path: '/api/v1/tenants/:id/invitations',
       action: 'invitation:create',
@@ -109,7 +109,7 @@ export function invitationRoutes(deps: Deps): Route[] {
         findInvitation(read, caller.tenantId, pathId(params.iid), deps.clock()),
       handle: (_input, row) => new Versioned(row.version, showInvitation(row)),
     }),
-    changeRoute({
+    route({
       method: 'POST',
       path: '/api/v1/tenants/:id/invitations/:iid/cancel',
       action: 'invitation:cancel',
@@ -125,7 +125,7 @@ export function invitationRoutes(deps: Deps): Route[] {
       act: async (tx, { caller }, invitation) =>
         showInvitation(await cancelInvitation(tx, deps, caller, invitation)),
     }),
-    changeRoute({
+    route({
       method: 'POST',
       path: '/api/v1/tenants/:id/invitations/:iid/resend',
       action: 'invitation:resend',

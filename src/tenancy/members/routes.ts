@@ -4,9 +4,9 @@ import type { Deps } from '../../deps.ts'
 import { listing, pageAndCount, pageOf } from '../../lists/lists.ts'
 import { Versioned } from '../../request/answer/etag.ts'
 import { changesOnly } from '../../request/body/changes-only.ts'
-import { linkRoute } from '../../request/link-route.ts'
+import { mailedLink } from '../../request/mailed-link.ts'
 import { pathId } from '../../request/path-id.ts'
-import { changeRoute, type Route, route, type Target } from '../../request/route.ts'
+import { type Route, route, type Target } from '../../request/route.ts'
 import { listRolesOf, type RoleRow } from '../roles/store.ts'
 import { addMember, personToAdd } from './add-member.ts'
 import { endMemberSessions } from './end-member-sessions.ts'
@@ -51,7 +51,7 @@ export const memberRoutes = (deps: Deps): Route[] => [
     answer: pageOf(memberSchema),
     ...members(deps),
   }),
-  changeRoute({
+  route({
     method: 'POST',
     path: '/api/v1/tenants/:id/members',
     action: 'member:create',
@@ -64,7 +64,7 @@ export const memberRoutes = (deps: Deps): Route[] => [
     status: 201,
     answer: memberSchema,
     refusals: [409],
-    prepare: (_loaded, { body }) => personToAdd(deps, body),
+    prepare: ({ body }, _loaded) => personToAdd(deps, body),
     around: (change, { input: { caller }, prepared: { email } }) =>
       deps.limiters.mailing(caller, email, change),
     act: async (tx, { caller, body }, _loaded, person) =>
@@ -84,7 +84,7 @@ export const memberRoutes = (deps: Deps): Route[] => [
     handle: (_input, row) => new Versioned(row.version, showMember(row)),
   }),
   ...(['PUT', 'PATCH'] as const).map((method) =>
-    changeRoute({
+    route({
       method,
       path: '/api/v1/tenants/:id/members/:mid',
       action: 'member:update',
@@ -103,7 +103,7 @@ export const memberRoutes = (deps: Deps): Route[] => [
       act: async (tx, input, member) => showMember(await updateMember(tx, deps, input.caller, member, input)),
     }),
   ),
-  changeRoute({
+  route({
     method: 'DELETE',
     path: '/api/v1/tenants/:id/members/:mid/sessions',
     action: 'member:update',
@@ -118,7 +118,7 @@ export const memberRoutes = (deps: Deps): Route[] => [
     resource: memberResource,
     act: (tx, { caller }, member) => endMemberSessions(tx, deps, caller, member),
   }),
-  changeRoute({
+  route({
     method: 'DELETE',
     path: '/api/v1/tenants/:id/members/:mid',
     action: 'member:delete',
@@ -133,14 +133,13 @@ export const memberRoutes = (deps: Deps): Route[] => [
     resource: memberResource,
     act: (tx, { caller, ifMatch }, member) => removeMember(tx, deps, caller, member, ifMatch),
   }),
-  linkRoute({
+  route({
     path: '/api/v1/tenants/leave',
     tag: 'Members',
     summary: 'Leave a tenant with the token from the mail',
     description:
       'The mail to a person who was added holds the token. Needs no login; no policy of the tenant applies.',
     refusals: [409],
-    done: 'You have left the tenant',
-    use: (requestInfo, token) => leaveTenant(deps, requestInfo, token),
+    ...mailedLink('You have left the tenant', (requestInfo, token) => leaveTenant(deps, requestInfo, token)),
   }),
 ]

@@ -5,7 +5,7 @@ import { listing, pageAndCount, pageOf } from '../../lists/lists.ts'
 import { Versioned } from '../../request/answer/etag.ts'
 import type { Caller } from '../../request/caller.ts'
 import { pathId } from '../../request/path-id.ts'
-import { changeRoute, type Route, route, type Target } from '../../request/route.ts'
+import { type Route, route, type Target } from '../../request/route.ts'
 import { createRole } from './create-role.ts'
 import { deleteRole } from './delete-role.ts'
 import { misspeltPermissions } from './misspelt-permissions.ts'
@@ -51,7 +51,7 @@ export const roleRoutes = (deps: Deps): Route[] => [
     answer: pageOf(roleSchema),
     ...roles(deps),
   }),
-  changeRoute({
+  route({
     method: 'POST',
     path: '/api/v1/tenants/:id/roles',
     action: 'role:create',
@@ -79,7 +79,7 @@ export const roleRoutes = (deps: Deps): Route[] => [
     handle: (_input, row) => new Versioned(row.version, showRole(row)),
   }),
   ...(['PUT', 'PATCH'] as const).map((method) =>
-    changeRoute({
+    route({
       method,
       path: '/api/v1/tenants/:id/roles/:rid',
       action: 'role:update',
@@ -98,7 +98,7 @@ export const roleRoutes = (deps: Deps): Route[] => [
         showWritten(tx, input.caller, await updateRole(tx, deps, input.caller, role, input)),
     }),
   ),
-  changeRoute({
+  route({
     method: 'DELETE',
     path: '/api/v1/tenants/:id/roles/:rid',
     action: 'role:delete',

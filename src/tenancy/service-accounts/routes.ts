@@ -4,7 +4,7 @@ import { listing, pageAndCount, pageOf } from '../../lists/lists.ts'
 import { Versioned } from '../../request/answer/etag.ts'
 import { changesOnly } from '../../request/body/changes-only.ts'
 import { pathId } from '../../request/path-id.ts'
-import { changeRoute, type Route, resourceRoute, route, type Target } from '../../request/route.ts'
+import { type Route, route, type Target } from '../../request/route.ts'
 import { accountList, countAccounts, findAccount, listAccounts } from '../members/account-store.ts'
 import { accountChange, accountResource, accountSchema, newAccount, showAccount } from './account-schemas.ts'
 import { createAccount } from './create-account.ts'
@@ -38,7 +38,7 @@ export const serviceAccountRoutes = (deps: Deps): Route[] => [
     answer: pageOf(accountSchema),
     ...accounts(deps),
   }),
-  changeRoute({
+  route({
     method: 'POST',
     path: '/api/v1/service-accounts',
     action: 'service_account:create',
@@ -52,7 +52,7 @@ export const serviceAccountRoutes = (deps: Deps): Route[] => [
     refusals: [409],
     act: async (tx, { caller, body }) => showAccount(await createAccount(tx, deps, caller, body)),
   }),
-  resourceRoute({
+  route({
     method: 'GET',
     path: '/api/v1/service-accounts/:id',
     action: 'service_account:read',
@@ -63,9 +63,9 @@ export const serviceAccountRoutes = (deps: Deps): Route[] => [
     versioned: true,
     load: (read, { caller, params }) => findAccount(read, caller.tenantId, pathId(params.id)),
     resource: accountResource,
-    handle: (row) => new Versioned(row.version, showAccount(row)),
+    handle: (_input, row) => new Versioned(row.version, showAccount(row)),
   }),
-  changeRoute({
+  route({
     method: 'PATCH',
     path: '/api/v1/service-accounts/:id',
     action: 'service_account:update',
@@ -83,7 +83,7 @@ export const serviceAccountRoutes = (deps: Deps): Route[] => [
     act: async (tx, input, account) =>
       showAccount(await updateAccount(tx, deps, input.caller, account, input)),
   }),
-  changeRoute({
+  route({
     method: 'DELETE',
     path: '/api/v1/service-accounts/:id',
     action: 'service_account:delete',

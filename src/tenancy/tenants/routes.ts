@@ -7,7 +7,7 @@ import { answerPage, pageAndCount, pageOf } from '../../lists/lists.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import { Versioned } from '../../request/answer/etag.ts'
 import type { Caller } from '../../request/caller.ts'
-import { changeRoute, type Route, route, type Target } from '../../request/route.ts'
+import { type Route, route, type Target } from '../../request/route.ts'
 import { changeStatus, deleteTenant } from './change-status.ts'
 import { createTenant } from './create-tenant.ts'
 import { countTenantsOf, findTenant, listTenantsOf, type TenantRow, tenantList } from './store.ts'
@@ -43,7 +43,7 @@ export const tenantRoutes = (deps: Deps): Route[] => [
     answer: pageOf(tenantSchema),
     handle: ({ caller, query }) => listTenants(deps, caller, query),
   }),
-  changeRoute({
+  route({
     method: 'POST',
     path: '/api/v1/tenants',
     action: 'tenant:create',
@@ -72,7 +72,7 @@ export const tenantRoutes = (deps: Deps): Route[] => [
     handle: (_input, row) => new Versioned(row.version, showTenant(row)),
   }),
   ...(['PUT', 'PATCH'] as const).map((method) =>
-    changeRoute({
+    route({
       method,
       path: '/api/v1/tenants/:id',
       action: 'tenant:update',
@@ -89,7 +89,7 @@ export const tenantRoutes = (deps: Deps): Route[] => [
       act: async (tx, input, tenant) => showTenant(await updateTenant(tx, deps, input.caller, tenant, input)),
     }),
   ),
-  changeRoute({
+  route({
     method: 'DELETE',
     path: '/api/v1/tenants/:id',
     action: 'tenant:delete',
@@ -107,7 +107,7 @@ export const tenantRoutes = (deps: Deps): Route[] => [
     act: (tx, { caller, ifMatch }, tenant) => deleteTenant(tx, deps, caller, tenant, ifMatch),
   }),
   ...(['suspend', 'activate', 'archive'] as const).map((verb) =>
-    changeRoute({
+    route({
       method: 'POST',
       path: `/api/v1/tenants/:id/${verb}`,
       action: `tenant:${verb}`,

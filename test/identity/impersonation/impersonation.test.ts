@@ -143,8 +143,8 @@ t.test(
     const other = await idOf(owner, supporter)
     const routes = listRoutes(service.deps, { ready: async () => undefined, drain() {} })
     let seen = 0
-    for (const { action, method, path, anonymous } of routes) {
-      if (action === 'public' || anonymous || actions[action].tokens.includes('key')) continue
+    for (const { access, action, method, path } of routes) {
+      if (access !== 'token' || action === 'public' || actions[action].tokens.includes('key')) continue
       seen++
       const filled = path
         .replace(':mid', other)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Deps } from '../../../deps.ts'
-import { type Route, resourceRoute, route } from '../../../request/route.ts'
+import { type Route, route } from '../../../request/route.ts'
 import {
   effectSchema,
   illTypedSchema,
@@ -88,7 +88,7 @@ const tag = 'Policies'
 
 /** The routes that try a policy without storing it. */
 export const trialRoutes = (deps: Deps): Route[] => [
-  resourceRoute({
+  route({
     method: 'POST',
     path: `${one}/test`,
     action: 'policy:test',
@@ -101,9 +101,9 @@ export const trialRoutes = (deps: Deps): Route[] => [
     refusals: [409, 422],
     load: findTarget,
     resource: policyResource,
-    handle: (target, { caller, body, text }) => testPolicy(deps, caller, target, body, text),
+    handle: ({ caller, body, text }, target) => testPolicy(deps, caller, target, body, text),
   }),
-  resourceRoute({
+  route({
     method: 'POST',
     path: `${one}/preview`,
     action: 'policy:test',
@@ -115,7 +115,7 @@ export const trialRoutes = (deps: Deps): Route[] => [
     refusals: [409, 422],
     load: findTarget,
     resource: policyResource,
-    handle: (target, { caller, body, text }) => previewPolicy(deps, caller, target, body, text),
+    handle: ({ caller, body, text }, target) => previewPolicy(deps, caller, target, body, text),
   }),
   route({
     method: 'POST',
