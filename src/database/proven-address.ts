@@ -2,9 +2,9 @@ import { sql } from './executor/transaction.ts'
 
 /**
  * Whether the address that the person `u` has at present is proven by their account: src/identity/users/address-store.ts
- * says what that means. `u` is `users`; false without a person.
+ * says what that means. `u` is `users`; of a membership `m` it is `m.email_verified`.
  */
-export const isProven = sql.fragment`(u.email_verified_at is not null)`
+export const isProven = sql.fragment`u.email_verified`
 
 /**
  * Whether the membership `m` of the person `u` is from before the first proof of their address, and they have not entered

@@ -43,8 +43,6 @@ const samples: Record<string, string> = {
   email: 'guest50@example.com',
   event_type: 'tenant.member_added',
   external_id: 'emp-50',
-  is_active: 'true',
-  is_system: 'false',
   manager_id: someone,
   managed_by: 'none',
   parent_id: department,
@@ -78,14 +76,14 @@ const addressOf = (path: string) =>
     .replace('/webhooks/{id}', `/webhooks/${webhook}`)
     .replace('/service-accounts/{id}', `/service-accounts/${program}`)
 
-const sampleOf = ({ type, format }: Parameter['schema']) =>
-  format === 'uuid' ? someone : type === 'boolean' ? 'true' : undefined
+const sampleOf = ({ format }: Parameter['schema']) => (format === 'uuid' ? someone : undefined)
 
 function* queriesOf(parameters: Parameter[]): Generator<string> {
   yield ''
   for (const { name, schema } of parameters) {
     if (name === 'page_size' || name === 'cursor') continue
-    for (const value of schema.enum ?? [samples[name] ?? sampleOf(schema)]) {
+    const words = schema.type === 'boolean' ? ['true', 'false'] : schema.enum
+    for (const value of words ?? [samples[name] ?? sampleOf(schema)]) {
       if (value === undefined) throw new Error(`Give a sample of the parameter ${name}`)
       yield `?${name}=${encodeURIComponent(value)}`
     }

@@ -1,6 +1,6 @@
 import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { notifyPeople } from '../../identity/users/notify-people.ts'
+import { notifyMembers } from '../../identity/users/notify-people.ts'
 import { requestUrl } from './show-request.ts'
 import type { RequestRow } from './store.ts'
 import { type Approver, findTenantName, type NewRequest } from './transition-store.ts'
@@ -43,7 +43,7 @@ export async function notifyApprovers(
     expiresAt: request.expiresAt,
   }
   const ids = approvers.map(({ id }) => id)
-  await notifyPeople(tx, deps.sealer, ids, {
+  await notifyMembers(tx, deps.sealer, ids, {
     tenantId,
     template: 'approval_requested',
     variables,
@@ -81,7 +81,7 @@ export async function notifyParties(
   if (parties.size === 0) return
   const tenantName = await findTenantName(tx, tenantId)
   const variables = { kind, outcome, action, tenantName, link: linkTo(deps, tenantId, id) }
-  await notifyPeople(tx, deps.sealer, [...parties], {
+  await notifyMembers(tx, deps.sealer, [...parties], {
     tenantId,
     template: 'approval_decided',
     variables,

@@ -217,8 +217,8 @@ export function listEligible(
   const [first = []] = approvers
   const among = users ? sql.fragment`and m.user_id = any(${sql.array(users, 'uuid')})` : sql.fragment``
   return tx.any(sql.type(approver)`
-    select m.user_id as id, m.email from memberships m join users u on u.id = m.user_id and u.is_active
-    where m.tenant_id = ${tenantId} and m.status = 'active' and m.user_id <> ${requesterId}
+    select m.user_id as id, m.email from memberships m
+    where m.tenant_id = ${tenantId} and m.status = 'active' and m.is_active and m.user_id <> ${requesterId}
       and m.user_id is distinct from ${accountId}::uuid
       and not exists (select 1 from api_keys k where k.tenant_id = ${tenantId} and k.account_id = ${accountId}::uuid
                       and k.created_by = m.user_id)

@@ -4,7 +4,6 @@ import { isUuid, nilUuid } from '../../crypto/uuid.ts'
 import type { Read } from '../../database/executor/read.ts'
 import { permissionRow } from '../../database/executor/row-schemas.ts'
 import { sql } from '../../database/executor/transaction.ts'
-import { isProven } from '../../database/proven-address.ts'
 import { type SystemRole, systemRoles, wildcardOf } from '../../policy-engine/catalogue/actions.ts'
 import type { Membership, SubjectType } from '../../policy-engine/evaluate/query.ts'
 import { isOfSubject, isPersonNamed, nameForms } from '../../tenancy/members/subject-store.ts'
@@ -43,8 +42,8 @@ export interface NamedSubject extends KnownSubject {
 }
 
 const subjectColumns = (tenantId: string) => sql.fragment`
-  m.kind, coalesce(m.user_id, m.id) as subject_id, m.email, ${isProven} as email_verified,
-  m.external_id, m.id as membership_id, case when u.is_active is false then 'suspended' else m.status end as status,
+  m.kind, coalesce(m.user_id, m.id) as subject_id, m.email, m.email_verified,
+  m.external_id, m.id as membership_id, case when m.is_active is false then 'suspended' else m.status end as status,
   m.department_id, m.manager_id, m.attributes, m.joined_at,
   coalesce(array_agg(r.name order by r.created_at, r.id) filter (where r.id is not null), '{}') as roles,
   coalesce(array_agg(r.id order by r.created_at, r.id) filter (where r.id is not null), '{}') as role_ids,
@@ -105,11 +104,11 @@ async function listSubjects(
 ): Promise<NamedSubject[]> {
   const rows = await read.any(sql.type(memberRow)`
     select ${subjectColumns(tenantId)}
-    from memberships m left join users u on u.id = m.user_id
+    from memberships m
     left join membership_roles mr on mr.tenant_id = ${tenantId} and mr.membership_id = m.id
     left join roles r on r.tenant_id = ${tenantId} and r.id = mr.role_id
     where m.tenant_id = ${tenantId} and ${condition}
-    group by m.tenant_id, m.id, m.user_id, u.id`)
+    group by m.tenant_id, m.id`)
   return rows.map(known)
 }
 
@@ -206,12 +205,12 @@ export async function listMembersAsSubjects(
 ): Promise<KnownSubject[]> {
   const id = kind === 'user' ? sql.fragment`m.user_id` : sql.fragment`m.id`
   const rows = await read.any(sql.type(subjectRow)`
-    select ${id} as subject_id, m.email, ${isProven} as email_verified, m.id as membership_id,
-           case when u.is_active is false then 'suspended' else m.status end as status, m.department_id, m.manager_id,
+    select ${id} as subject_id, m.email, m.email_verified, m.id as membership_id,
+           case when m.is_active is false then 'suspended' else m.status end as status, m.department_id, m.manager_id,
            m.attributes, m.joined_at,
            array(select role_id from membership_roles mr
                  where mr.tenant_id = ${tenantId} and mr.membership_id = m.id) as role_ids
-    from memberships m left join users u on u.id = m.user_id
+    from memberships m
     where m.tenant_id = ${tenantId} and m.kind = ${kind} and ${id} > ${after ?? nilUuid}::uuid
     order by ${id} limit ${limit}`)
   const rolesOf = rememberingRoles(roles)

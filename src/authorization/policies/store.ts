@@ -331,8 +331,8 @@ export async function countApprovers(
   roleIds: readonly string[],
 ): Promise<number> {
   const [row] = await read.any(sql.type(countRow)`
-    select count(*) from memberships m join users u on u.id = m.user_id and u.is_active
-    where m.tenant_id = ${tenantId} and m.status = 'active' and exists (
+    select count(*) from memberships m
+    where m.tenant_id = ${tenantId} and m.status = 'active' and m.is_active and exists (
       select 1 from membership_roles mr where mr.tenant_id = ${tenantId} and mr.membership_id = m.id
         and mr.role_id = any(${sql.array(roleIds, 'uuid')}))`)
   return row?.count ?? 0

@@ -228,7 +228,7 @@ export function findKeyContextRow(
     from api_keys where tenant_id = ${tenantId} and id = ${id}`
   const accounts = {
     users: sql.fragment`(
-      select a.id, a.email, a.first_name, a.last_name, null::timestamptz as email_verified_at, true as is_active,
+      select a.id, a.email, a.first_name, a.last_name, a.email_verified, true as is_active,
              a.joined_at as date_joined, a.version
       from memberships a where a.tenant_id = ${tenantId} and a.kind = 'service_account')`,
     memberColumn: sql.fragment`m.id`,
@@ -274,10 +274,10 @@ export function listToldOfLeak(tx: Tx, { tenant_id, user_id }: LeakedKey): Promi
   return tx.anyFirst(sql.type(idRow)`
     select u.id from users u where u.id = ${user_id}::uuid and u.is_active
     union
-    (select u.id from roles r
+    (select m.user_id from roles r
      join membership_roles mr on mr.tenant_id = r.tenant_id and mr.role_id = r.id
      join memberships m on m.tenant_id = mr.tenant_id and m.id = mr.membership_id and m.status = 'active'
-     join users u on u.id = m.user_id and u.is_active
+       and m.is_active
      where r.tenant_id = ${tenant_id} and r.is_system and r.name = 'owner'
      order by m.joined_at, m.id limit ${maxTold})`)
 }

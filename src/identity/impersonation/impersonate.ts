@@ -11,7 +11,7 @@ import type { AuthContextRow } from '../sessions/context-store.ts'
 import { findMemberContext } from '../sessions/context-store.ts'
 import { assertPossibleSecondFactor } from '../sessions/fresh-authentication.ts'
 import type { Acting } from '../sign-in/outcome.ts'
-import { notifyPerson } from '../users/notify-people.ts'
+import { notifyMembers } from '../users/notify-people.ts'
 import { assertCanImpersonate, impersonationRefused } from './check-impersonation.ts'
 
 const impersonationMs = 15 * 60_000
@@ -63,7 +63,7 @@ async function notifyMember(
   { person, reason, at }: { person: AuthContextRow; reason: string; at: number },
 ): Promise<void> {
   const tenant = await findTenant(tx, tenantId, actorId)
-  await notifyPerson(tx, sealer, userId, {
+  await notifyMembers(tx, sealer, [userId], {
     tenantId,
     template: 'impersonated',
     variables: {

@@ -205,5 +205,9 @@ export function findMemberContext(
   const none = sql.fragment`
     select 'aal1' as acr, '{}'::text[] as amr, 'epoch'::timestamptz as auth_time,
            null::timestamptz as second_factor_at, null::timestamptz as begun_at, false as over`
-  return authContextWith(read, member, none)
+  const users = sql.fragment`(
+    select m.user_id as id, m.email, m.first_name, m.last_name, m.email_verified, m.is_active, m.date_joined,
+           m.person_version as version
+    from memberships m where m.tenant_id = ${member.tenantId})`
+  return readContext(read, authContextRow, member, { ...persons, users, session: none })
 }

@@ -162,12 +162,13 @@ export async function setActive(tx: Tx, user: { id: string; active: boolean; at:
   return set !== null
 }
 
-/** A person whom the transaction's scope can see (themselves, or a member of the tenant), or null. */
+/** A person by id, or null. As the system role, or in the scope of the person. */
 export function findUser(tx: Read, userId: string): Promise<UserRow | null> {
   return tx.maybeOne(sql.type(userRow)`select ${columns} from users u where u.id = ${userId}`)
 }
 
-const memberUserRow = userRow.extend({
+const memberUserRow = userRow.omit({ email_verified_at: true, updated_at: true }).extend({
+  email_verified: z.boolean(),
   membership_id: z.uuid(),
   joined_at: z.number(),
   department_id: z.uuid().nullable(),
@@ -177,7 +178,8 @@ const memberUserRow = userRow.extend({
 export type MemberUserRow = z.infer<typeof memberUserRow>
 
 const memberColumns = (tenantId: string) => sql.fragment`
-  ${columns}, m.id as membership_id, m.joined_at, m.department_id,
+  m.user_id as id, m.email, m.first_name, m.last_name, m.is_active, m.email_verified, m.date_joined,
+  m.person_version as version, m.id as membership_id, m.joined_at, m.department_id,
   array(select r.name from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
         where mr.tenant_id = ${tenantId} and mr.membership_id = m.id order by r.created_at, r.id) as roles`
 
@@ -191,14 +193,14 @@ export function listUsersOf(read: Read, tenantId: string, page: ListPage): Promi
 /** One person of a tenant, or null. */
 export function findUserOf(tx: Read, tenantId: string, userId: string): Promise<MemberUserRow | null> {
   return tx.maybeOne(sql.type(memberUserRow)`
-    select ${memberColumns(tenantId)} from memberships m join users u on u.id = m.user_id
+    select ${memberColumns(tenantId)} from memberships m
     where m.tenant_id = ${tenantId} and m.user_id = ${userId}`)
 }
 
 /** The person of a tenant with this name: id, verified address or `external_id`. Null also for a name that fits two. */
 export async function findUserNamed(tx: Read, tenantId: string, name: string): Promise<MemberUserRow | null> {
   const [user = null, another] = await tx.any(sql.type(memberUserRow)`
-    select ${memberColumns(tenantId)} from memberships m join users u on u.id = m.user_id
+    select ${memberColumns(tenantId)} from memberships m
     where m.tenant_id = ${tenantId} and ${isPersonNamed([name])} limit 2`)
   return another ? null : user
 }

@@ -86,7 +86,7 @@ export const toJsonUser = (row: Omit<UserRow, 'email_verified_at' | 'updated_at'
 
 export const toJsonMemberUser = (row: MemberUserRow) => ({
   ...toJsonUser(row),
-  email_verified: row.email_verified_at !== null,
+  email_verified: row.email_verified,
   membership_id: row.membership_id,
   roles: row.roles,
   department_id: row.department_id,

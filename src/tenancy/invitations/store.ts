@@ -5,7 +5,6 @@ import type { Read } from '../../database/executor/read.ts'
 import { countRow, idRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
-import { isProven } from '../../database/proven-address.ts'
 import { ApiError } from '../../errors.ts'
 import { byText, defineList, type Filter, type ListPage } from '../../lists/list.ts'
 import { emailAddress } from '../../messages/mail/email-address.ts'
@@ -197,8 +196,7 @@ export function forgetDepartment(tx: Tx, tenantId: string, id: string): void {
 /** Whether a member of the tenant has this address, and proved it: members can claim addresses that are not theirs. */
 export function isMemberAddress(tx: Tx, tenantId: string, email: string): Promise<boolean> {
   return tx.exists(sql.unsafe`
-    select 1 from memberships m join users u on u.id = m.user_id
-    where m.tenant_id = ${tenantId} and m.email = ${email} and ${isProven}`)
+    select 1 from memberships m where m.tenant_id = ${tenantId} and m.email = ${email} and m.email_verified`)
 }
 
 /** Marks an overdue invitation to an address as expired, so that a new one can be made; returns its id, or null. */
@@ -362,11 +360,10 @@ export function findInviter(
     select coalesce(array_agg(distinct r.name) filter (where r.is_system), '{}') as "systemRoles",
            coalesce(array_agg(distinct p) filter (where p is not null), '{}') as permissions
     from memberships m
-    left join users u on u.id = m.user_id
     join membership_roles mr on mr.tenant_id = m.tenant_id and mr.membership_id = m.id
     join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
     left join lateral unnest(r.permissions) p on true
-    where m.tenant_id = ${tenantId} and ${isOfSubject(userId)} and m.status = 'active' and u.is_active is not false
+    where m.tenant_id = ${tenantId} and ${isOfSubject(userId)} and m.status = 'active' and m.is_active is not false
     group by m.id`)
 }
 

@@ -36,12 +36,11 @@ const byRole: Filter = {
             where mr.tenant_id = ${scope.tenantId} and mr.membership_id = m.id and mr.role_id = any(${rolesNamed(role, scope)}) offset 0)`,
 }
 
-/** Nearly all people are active, so the subquery looks for the few who are not. */
 const byActive: Filter = {
   reveals: ['is_active', 'user.is_active'],
-  schema: byFlag(sql.fragment`u.is_active`).schema,
-  where: (active) => sql.fragment`
-    m.user_id ${active ? sql.fragment`not in` : sql.fragment`in`} (select i.id from users i where not i.is_active)`,
+  schema: byFlag(sql.fragment`m.is_active`).schema,
+  // Without a parameter, so that the index of the few who are not active serves.
+  where: (active) => (active ? sql.fragment`m.is_active` : sql.fragment`not m.is_active`),
 }
 
 // The list of users shows a person's fields at the top level, the list of members below `user`.
@@ -92,11 +91,11 @@ export const userList = defineList({
 /** Up to this many matching rows are collected and sorted; above, walking an index in list order finds a page sooner. */
 const maxSorted = 1_000
 
-/** How a page of members reads users: of all members, or of people only. */
-const readers = { all: sql.fragment`left join users u`, people: sql.fragment`join users u` }
+/** What a page has: all members, or people only. */
+const kinds = { all: sql.fragment``, people: sql.fragment`and m.kind = 'user'` }
 
 /**
- * A page of a tenant's members as `columns` of memberships `m` and users `u`. The planner does not know how rare a role
+ * A page of a tenant's members as `columns` of memberships `m`. The planner does not know how rare a role
  * or prefix is in one tenant: left alone, it walks all 100,000 members to find one owner, or collects all to show 20. So
  * the statement collects up to `maxSorted` matches and one more, and then runs one of its two halves. It collects them in
  * the order of an index: otherwise the planner may scan the rows of all tenants, in the hope of finding enough soon. A join
@@ -106,18 +105,16 @@ export function pageOfMembers(
   columns: FragmentSqlToken,
   tenantId: string,
   page: ListPage,
-  who: keyof typeof readers,
+  who: keyof typeof kinds,
 ): FragmentSqlToken {
-  const users = readers[who]
-  const all = sql.fragment`memberships m ${users} on u.id = m.user_id where m.tenant_id = ${tenantId}`
+  const all = sql.fragment`memberships m where m.tenant_id = ${tenantId} ${kinds[who]}`
   if (!page.filtered) return sql.fragment`select ${columns} from ${all} ${page.tail}`
   return sql.fragment`
     with few as materialized (
-      select * from memberships m where m.tenant_id = ${tenantId} ${page.conditions}
+      select * from ${all} ${page.conditions}
       ${page.joins ? sql.fragment`` : sql.fragment`order by m.id`} limit ${maxSorted + 1}
     ), found as materialized (select count(*) <= ${maxSorted} as all_of_them from few)
-    (select ${columns} from few m ${users} on u.id = m.user_id
-     where (select all_of_them from found) ${page.end})
+    (select ${columns} from few m where (select all_of_them from found) ${page.end})
     union all
     (select ${columns} from ${all} and not (select all_of_them from found) ${page.tailInOrder})`
 }

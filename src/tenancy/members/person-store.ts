@@ -37,6 +37,18 @@ export async function lockPerson(tx: Tx, userId: string): Promise<Person> {
   return person
 }
 
+const emailRow = z.object({ email: z.string() })
+
+/** The proven addresses of members of the tenant, among these users. */
+export const listProvenAddressesOf = (
+  tx: Tx,
+  tenantId: string,
+  userIds: readonly string[],
+): Promise<readonly string[]> =>
+  tx.anyFirst(sql.type(emailRow)`
+    select m.email from memberships m
+    where m.tenant_id = ${tenantId} and m.user_id = any(${sql.array([...userIds], 'uuid')}) and m.email_verified`)
+
 // person_memberships says in which tenants a person is a member, so that what asks for all of them finds each by its tenant
 // (src/database/memberships-of.ts). Each statement that inserts or deletes memberships of people calls a function of
 // this file in its transaction, after the statement. An erased person's rows go with the row in `users`.

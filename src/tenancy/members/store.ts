@@ -7,7 +7,7 @@ import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
 import { forgetMember } from '../../database/isolation/member-references.ts'
 import { willName } from '../../database/locks.ts'
-import { isFromBefore, isProven } from '../../database/proven-address.ts'
+import { isFromBefore } from '../../database/proven-address.ts'
 import { dataTypes } from '../../policy-engine/compile/conditions.ts'
 import { addPersonMemberships, deletePersonMembership, lockPerson, type Person } from './person-store.ts'
 
@@ -38,9 +38,9 @@ export const memberRow = z.object({
 /** A member. A service account has neither `user_id` nor `is_active`, and its name is in `first_name`. */
 export type MemberRow = z.infer<typeof memberRow>
 
-/** The columns of a MemberRow, with memberships as `m` and users as `u`. */
+/** The columns of a MemberRow, of memberships `m`. */
 export const memberColumns = (tenantId: string) => sql.fragment`
-  m.id, m.kind, m.user_id, m.external_id, m.email, ${isProven} as email_verified, m.first_name, m.last_name, u.is_active,
+  m.id, m.kind, m.user_id, m.external_id, m.email, m.email_verified, m.first_name, m.last_name, m.is_active,
   m.department_id, m.manager_id, m.status, m.attributes,
   m.joined_at, m.updated_at, m.version + m.person_version as version,
   array(select r.name from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
@@ -137,7 +137,7 @@ function addRoles(tx: Tx, { tenantId, memberId, roleIds }: RolesOfMember): void 
 /** One member of the tenant, or null. */
 export function findMember(tx: Read, tenantId: string, memberId: string): Promise<MemberRow | null> {
   return tx.maybeOne(sql.type(memberRow)`
-    select ${memberColumns(tenantId)} from memberships m left join users u on u.id = m.user_id
+    select ${memberColumns(tenantId)} from memberships m
     where m.tenant_id = ${tenantId} and m.id = ${memberId}`)
 }
 
@@ -237,7 +237,7 @@ export function hasActiveOwner(tx: Tx, tenantId: string): Promise<boolean> {
       select 1 from roles r
       join membership_roles mr on mr.tenant_id = r.tenant_id and mr.role_id = r.id
       join memberships m on m.tenant_id = mr.tenant_id and m.id = mr.membership_id and m.status = 'active'
-      join users u on u.id = m.user_id and u.is_active
+        and m.is_active
       where r.tenant_id = ${tenantId} and r.is_system and r.name = 'owner') as owned`)
 }
 
@@ -364,8 +364,8 @@ export function listMembershipsToEnd(tx: Tx, userId: string): Promise<readonly M
     from (select m.*, ${isOwner} as is_owner from memberships m where m.user_id = ${userId}) mine
     join tenants t on t.id = mine.tenant_id
     cross join lateral (
-      select count(*) as n, count(*) filter (where m.status = 'active' and u.is_active and ${isOwner}) as owners
-      from memberships m join users u on u.id = m.user_id
+      select count(*) as n, count(*) filter (where m.status = 'active' and m.is_active and ${isOwner}) as owners
+      from memberships m
       where m.tenant_id = mine.tenant_id and m.user_id <> ${userId}) others
     order by t.id`)
 }

@@ -1,7 +1,6 @@
 import type { FragmentSqlToken } from 'slonik'
 import { isUuid } from '../../crypto/uuid.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
-import { isProven } from '../../database/proven-address.ts'
 
 /** The condition that a membership `m` is that of a person, by the id of the user, or of a service account, by its id. */
 export const isOfSubject = (id: string): FragmentSqlToken =>
@@ -17,7 +16,7 @@ export function nameForms(name: string): { exact: string; folded: string } {
 }
 
 /**
- * The condition that a membership `m` of a person `u` has one of these names: it is their id, the address that they proved, or
+ * The condition that a membership `m` has one of these names: that of a person: it is their id, the address that they proved, or
  * the `external_id` of the membership. A name can fit two members.
  */
 export function isPersonNamed(names: readonly string[]): FragmentSqlToken {
@@ -26,7 +25,7 @@ export function isPersonNamed(names: readonly string[]): FragmentSqlToken {
   const folded = [...new Set(forms.map((form) => form.folded))]
   return sql.fragment`
     (m.user_id = any(${sql.array(folded.filter(isUuid), 'uuid')})
-     or (m.email = any(${sql.array(folded, 'text')}) and ${isProven})
+     or (m.email = any(${sql.array(folded, 'text')}) and m.email_verified)
      or (m.external_id = any(${sql.array(exact, 'text')}) and m.external_id is not null))`
 }
 
@@ -39,7 +38,7 @@ interface NamedMember {
 /** Whether a name is that of another member than this one, which can be the id of a membership that is not there yet. */
 export function isNameOfAnother(tx: Tx, tenantId: string, memberId: string, name: string): Promise<boolean> {
   return tx.exists(sql.unsafe`
-    select 1 from memberships m left join users u on u.id = m.user_id
+    select 1 from memberships m
     where m.tenant_id = ${tenantId} and m.id <> ${memberId} and ${isPersonNamed([name])}`)
 }
 
