@@ -113,16 +113,16 @@ export const mutations: [title: string, check: string, named: RegExp, sql: strin
     'create policy worker_all on departments for all to bailiwick_worker using (true)',
   ],
   [
-    'the form of a distributed database on one Postgres',
+    'people of other tenants, by a scope alone',
     'policy',
     /^users: has a policy beyond/,
-    `alter policy fellow_members on users using (nullif(current_setting('app.tenant_id', true), '') is not null)`,
+    `create policy fellow_members on users for select to bailiwick_api using (nullif(current_setting('app.tenant_id', true), '') is not null)`,
   ],
   [
     'a table of the same name in another schema',
     'policy',
     /^users: .*elsewhere\.memberships/,
-    `create schema elsewhere; create table elsewhere.memberships (user_id uuid, tenant_id uuid); drop policy fellow_members on users; create policy fellow_members on users for select to bailiwick_api using (id in (select m.user_id from elsewhere.memberships m where m.tenant_id = ${scope}))`,
+    `create schema elsewhere; create table elsewhere.memberships (user_id uuid, tenant_id uuid); create policy fellow_members on users for select to bailiwick_api using (id in (select m.user_id from elsewhere.memberships m where m.tenant_id = ${scope}))`,
   ],
   [
     'a table in another schema',

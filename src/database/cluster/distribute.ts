@@ -1,5 +1,4 @@
 import pg from 'pg'
-import { fellowMembersDistributed } from '../isolation/isolation-policies.ts'
 import { beginAsOwner, withMigrationLock } from '../migrate/migrate.ts'
 import { anchor, listPlaces, misplaced, referenceTables, stateOf, type TablePlace } from './distribution.ts'
 
@@ -19,7 +18,6 @@ export function distribute(url: string, onStep: (line: string) => void): Promise
     // From here on, locks of tables: a repeated run, which may meet a running service, takes none.
     await readByPerson(client)
     await stopForcing(client)
-    await showUsersToAnyTenant(client)
     const moved = await move(client, onStep)
     const places = await listPlaces(client)
     if (stateOf(places) !== 'distributed')
@@ -42,21 +40,6 @@ export const changePlacement = <T>(url: string, work: (client: pg.Client) => Pro
     },
     'bailiwick-distribute',
   )
-
-/**
- * Whom a tenant sees, on a distributed database. A policy there cannot ask for a membership, so this one asks for a scope only
- * (docs/adr/0012-one-schema-for-citus.md): the statements join the memberships of their tenant.
- */
-async function showUsersToAnyTenant(client: pg.Client): Promise<void> {
-  const { rows } = await client.query<{ using: string }>(
-    `select pg_get_expr(polqual, polrelid) as using from pg_policy
-     where polrelid = 'public.users'::regclass and polname = 'fellow_members'`,
-  )
-  if (rows[0] && fellowMembersDistributed.endsWith(` using ${rows[0].using}`)) return
-  await client.query(
-    "alter policy fellow_members on users using (nullif(current_setting('app.tenant_id', true), '') is not null)",
-  )
-}
 
 /** Adds rows that a database has from before their tables, or that are lost. */
 async function addMissing(client: pg.Client): Promise<void> {

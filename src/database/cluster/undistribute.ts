@@ -55,7 +55,6 @@ async function listSpread(client: pg.Client): Promise<string[]> {
 /** Takes back what `distribute` changed in the schema, and counts its policy changes where one Postgres does. */
 async function restoreSchema(client: pg.Client): Promise<void> {
   await client.query(await membershipsOf())
-  await client.query(`alter policy fellow_members on users using (${membersOnly})`)
   await client.query(`
     update tenants t set policy_revision = policy_revision + v.policy_changes
       from tenant_revisions v where v.tenant_id = t.id and v.policy_changes > 0;
@@ -64,10 +63,6 @@ async function restoreSchema(client: pg.Client): Promise<void> {
   for (const { table } of tables)
     await client.query(`alter table public.${pg.escapeIdentifier(table)} force row level security`)
 }
-
-/** As in schema/foreign-keys.sql: a tenant sees the people who are its members. */
-const membersOnly = `exists (select from memberships m where m.user_id = users.id
-  and m.tenant_id = (select nullif(current_setting('app.tenant_id', true), '')::uuid))`
 
 /** The statement of the schema that creates `memberships_of`, as a replacement. */
 async function membershipsOf(): Promise<string> {

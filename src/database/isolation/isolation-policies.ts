@@ -4,12 +4,6 @@
 /** The rows of the tenant that a transaction purges: src/tenancy/tenants/store.ts sets it for a deleted tenant only. */
 const ofPurgedTenant = `(tenant_id = (NULLIF(current_setting('app.purged_tenant_id'::text, true), ''::text))::uuid)`
 
-/** A tenant sees the people who are its members. */
-export const fellowMembers = `users fellow_members: select to bailiwick_api using (EXISTS ( SELECT FROM public.memberships m WHERE ((m.user_id = users.id) AND (m.tenant_id = ( SELECT (NULLIF(current_setting('app.tenant_id'::text, true), ''::text))::uuid AS "nullif")))))`
-
-/** In place of {@link fellowMembers} on a distributed database, and only there: src/database/cluster/distribute.ts. */
-export const fellowMembersDistributed = `users fellow_members: select to bailiwick_api using (NULLIF(current_setting('app.tenant_id'::text, true), ''::text) IS NOT NULL)`
-
 /**
  * All policies except the three forms that need no line: the tenant form or the user form of bailiwick_api, at most one
  * per table, and owner_all, exactly one per table (without it, an owner's backfill silently changes nothing).
@@ -120,7 +114,6 @@ export const frozenPolicies = [
   'tenants system_reads: select to bailiwick_system using true',
   'tenants worker_purges: delete to bailiwick_worker using (deleted_at IS NOT NULL)',
   'tenants worker_reads: select to bailiwick_worker using true',
-  fellowMembers,
   'users system_all: all to bailiwick_system using true check true',
   'webhook_deliveries worker_all: all to bailiwick_worker using true check true',
   'webhooks worker_all: all to bailiwick_worker using true check true',

@@ -1,15 +1,9 @@
 import pg from 'pg'
-import { isDistributed, listPlaces } from '../cluster/distribution.ts'
+import { listPlaces } from '../cluster/distribution.ts'
 import { type RoleUrls, rolesOf } from '../migrate/migrate.ts'
 import { findNewerSchema, listKnownTables, type NewerSchema } from '../migrate/newer-schema.ts'
 import { type CatalogueCheck, catalogueChecks, movedTables, newerTables } from './isolation-catalogue.ts'
-import {
-  exemptTables,
-  fellowMembers,
-  fellowMembersDistributed,
-  frozenPolicies,
-  tablesOfPeople,
-} from './isolation-policies.ts'
+import { exemptTables, frozenPolicies, tablesOfPeople } from './isolation-policies.ts'
 
 /** A fault that could show one tenant's rows to another: the check that found it, the object, and what is wrong. */
 export interface Fault {
@@ -165,11 +159,8 @@ async function inspectPolicies(client: pg.ClientBase, skipped: number[]): Promis
   const { rows } = await client.query<Policy>(policyQuery, [skipped])
   const found: Omit<Fault, 'check'>[] = []
   const seen = new Map<string, number>()
-  const frozen = (await isDistributed(client))
-    ? frozenPolicies.map((line) => (line === fellowMembers ? fellowMembersDistributed : line))
-    : frozenPolicies
   for (const policy of rows) {
-    const form = formOf(policy, frozen)
+    const form = formOf(policy)
     if (form) seen.set(form, (seen.get(form) ?? 0) + 1)
     if (form && seen.get(form)! > 1)
       found.push({ object: policy.table, detail: `has a second policy: ${policy.line}` })
@@ -177,7 +168,7 @@ async function inspectPolicies(client: pg.ClientBase, skipped: number[]): Promis
       found.push({ object: policy.table, detail: `has a policy beyond the frozen list: ${policy.line}` })
   }
   const tables = [...new Set(rows.map((row) => row.table))].filter((name) => !(name in exemptTables))
-  const needed = [...frozen, ...tables.map((name) => `${name} ${ownerForm}`)]
+  const needed = [...frozenPolicies, ...tables.map((name) => `${name} ${ownerForm}`)]
   for (const line of needed.filter((line) => !seen.has(line)))
     found.push({ object: line.split(' ')[0]!, detail: `lacks a policy of the frozen list: ${line}` })
   return report('policy', `${rows.length} policies are in the tenant or user form, or frozen`, found)
@@ -186,8 +177,8 @@ async function inspectPolicies(client: pg.ClientBase, skipped: number[]): Promis
 const ownerForm = 'owner_all: all to bailiwick_owner using true check true'
 
 /** The form or frozen line that a policy matches; undefined when it matches none. Policies of one form share a name. */
-function formOf({ table, line, columns }: Policy, frozen: readonly string[]): string | undefined {
-  if (frozen.includes(line) || line === `${table} ${ownerForm}`) return line
+function formOf({ table, line, columns }: Policy): string | undefined {
+  if (frozenPolicies.includes(line) || line === `${table} ${ownerForm}`) return line
   const expression = scopeExpression(table, columns)
   return line.endsWith(`: all to bailiwick_api using ${expression} check ${expression}`)
     ? `${table} api`
