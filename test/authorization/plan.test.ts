@@ -111,6 +111,24 @@ t.test('a plan has what is left of deny, gate and allow when the subject is know
   t.match(await planned(owner, { subject: user(member), action: { name: 'shred' } }), { kind: 'never' })
 })
 
+t.test('a plan refuses what it would not look at', async (t) => {
+  const owner = await service.signUp()
+  const { action } = reading
+  const refused = async (body: object) => {
+    const { status, body: answer } = await owner.post(plan, body)
+    t.equal(status, 400)
+    return answer.errors
+  }
+  // Without it, the plan would be about the caller.
+  t.match(await refused({ ...reading, subjct: user(owner) }), [{ field: 'subjct', meant: 'subject' }])
+  const one = { type: 'invoice', id: '1', properties: { amount: 1 } }
+  t.match(await refused({ action, resource: one }), [
+    { field: 'resource.id', code: 'unknown_field' },
+    { field: 'resource.properties', code: 'unknown_field' },
+  ])
+  t.match(await refused({ ...reading, action: 'invoice:read' }), [{ detail: /"name"/ }])
+})
+
 t.test('a plan says that nothing names its action or its type', async (t) => {
   const asker = await service.signUp()
   const hinted = async (type: string, name: string) => {

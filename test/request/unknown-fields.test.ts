@@ -158,6 +158,7 @@ t.test('these bodies refuse every member that they do not know; the others missp
     'PATCH /api/v1/users/:id',
     'PATCH /api/v1/users/me',
     'PATCH /api/v1/webhooks/:id',
+    'POST /access/v1/plan',
     'POST /api/v1/approval-requests',
     'POST /api/v1/approval-requests/:id/approve',
     'POST /api/v1/approval-requests/:id/cancel',

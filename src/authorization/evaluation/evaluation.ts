@@ -43,7 +43,7 @@ export const entity = (what: string) =>
 
 export const actionEntity = z.object(
   { name: text('action.name', 127), properties },
-  'Give action as an object.',
+  'Give action as an object with its name: {"name": "resource:verb"}.',
 )
 
 /** The bytes of an evaluation as JSON. */

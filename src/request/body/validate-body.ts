@@ -15,15 +15,16 @@ type ValidatedRoute = Pick<Route, 'path' | 'access' | 'body' | 'answer'>
  * `auth/`, and those without a token, refuse misspelt members only.
  */
 export const refusesUnknownFields = ({ path, access, body }: ValidatedRoute): boolean =>
-  body !== undefined && path.startsWith('/api/v1/') && !path.startsWith('/api/v1/auth/') && access === 'token'
+  body !== undefined && checksNames(path) && !path.startsWith('/api/v1/auth/') && access === 'token'
 
-/** Makes the step that validates the body of a route, below `/api/v1/` also for names that it does not know. */
+/** Whether the names in a body are checked. The standards of other paths ignore what they do not know. */
+const checksNames = (path: string) => path.startsWith('/api/v1/') || path === '/access/v1/plan'
+
+/** Makes the step that validates the body of a route, and its names where these are checked. */
 export function bodyValidator(route: ValidatedRoute) {
   const { body, answer, path } = route
   if (!body) return (value: unknown): unknown => value
-  // The standards of other paths ignore what they do not know.
-  const isChecked = path.startsWith('/api/v1/')
-  return validatorOf(body, isChecked ? { answer, isStrict: refusesUnknownFields(route) } : null)
+  return validatorOf(body, checksNames(path) ? { answer, isStrict: refusesUnknownFields(route) } : null)
 }
 
 /**
