@@ -53,7 +53,8 @@ export const texts = {
     tooMany: (most: number) => `Invite at most ${most} people at a time.`,
     notReached: 'Not invited yet.',
     left: (count: number) => `${count} lines could not be invited. They are still in the table.`,
-    go: (count: number) => (count === 1 ? 'Invite 1 person' : `Invite ${count} people`),
+    go: (count: number) =>
+      count === 0 ? 'Invite' : count === 1 ? 'Invite 1 person' : `Invite ${count} people`,
     going: (done: number, all: number) => `${done} of ${all}`,
   },
 }

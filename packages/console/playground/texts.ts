@@ -77,6 +77,8 @@ export const texts = {
       decisions,
     }: Record<'name' | 'expected' | 'got', string> & { decisions: number }) =>
       `In ${decisions === 1 ? '1 decision' : `${decisions.toLocaleString('en')} decisions`}, ${name} counts as missing: expected ${expected}, got ${got}.`,
+    ignored: (name: string, decisions: number) =>
+      `In ${decisions === 1 ? '1 decision' : `${decisions.toLocaleString('en')} decisions`}, the value sent for ${name} does not count: the service takes its own.`,
     skipped: (count: number, names: string) =>
       `${count === 1 ? '1 decision' : `${count} decisions`} could not be decided again${names && `: recorded without ${names}`}.`,
   },

@@ -116,7 +116,10 @@ const skippedIn = ({ not_replayable: skipped, missing_attributes: missing }: Pol
 function Flips({ preview }: { preview: PolicyPreview }) {
   const { evaluated, not_replayable: skipped, withheld, flips } = preview
   const summary = words.summary(flips.length, evaluated)
-  const illTyped = preview.ill_typed_attributes.map(words.illTyped)
+  const remarks = [
+    ...preview.ill_typed_attributes.map(words.illTyped),
+    ...Object.entries(preview.ignored_properties).map(([name, count]) => words.ignored(name, count)),
+  ]
   return (
     <>
       {flips.length === 0 ? (
@@ -146,10 +149,10 @@ function Flips({ preview }: { preview: PolicyPreview }) {
           </ul>
         </>
       )}
-      {(skipped + withheld + illTyped.length > 0 || flips.length > maxShown) && (
+      {(skipped + withheld + remarks.length > 0 || flips.length > maxShown) && (
         <div className="card-foot">
           {flips.length > maxShown && <span>{words.cut(maxShown)}</span>}
-          {illTyped.map((sentence) => (
+          {remarks.map((sentence) => (
             <span key={sentence}>{sentence}</span>
           ))}
           {skipped > 0 && <span>{skippedIn(preview)}</span>}
