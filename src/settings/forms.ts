@@ -88,10 +88,10 @@ export const databaseUrl = (value: string) => {
     ? address.replace(/sslmode=[\w-]+/, 'sslmode=verify-full')
     : address
 }
-export const linkTemplate = (value: string) =>
-  value.includes('{token}') && URL.canParse(value.replace('{token}', 't'))
+export const linkTemplate = (part: string) => (value: string) =>
+  value.includes(part) && URL.canParse(value.replaceAll(/[{}]/g, ''))
     ? value
-    : fail('must be a URL that contains {token}')
+    : fail(`must be a URL that contains ${part}`)
 export const sealingKeys = (value: string) => {
   const keys = list(value).map((key) => Buffer.from(key, 'base64url'))
   const wrong = keys.findIndex((key) => key.length !== 32)

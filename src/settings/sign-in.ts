@@ -98,7 +98,7 @@ export const signInSettings = {
 
 /** A page of `EMAIL_LINK_BASE`, or another one by a setting of its own. */
 const linkTo = (page: string, about: string) =>
-  setting(linkTemplate, undefined, `${about}, with \`{token}\``, { shown: `\`${page}\`` })
+  setting(linkTemplate('{token}'), undefined, `${about}, with \`{token}\``, { shown: `\`${page}\`` })
 
 /** Settings of links in mails. */
 export const linkSettings = {
@@ -110,6 +110,12 @@ export const linkSettings = {
   EMAIL_LINK_INVITATION: linkTo('/accept-invitation', 'Page that accepts an invitation'),
   EMAIL_LINK_MAGIC: linkTo('/log-in', 'Page that logs in (`MAGIC_LINK_ENABLED`)'),
   EMAIL_LINK_LEAVE: linkTo('/leave-tenant', 'Page on which an added member leaves the tenant'),
+  EMAIL_LINK_APPROVAL: setting(
+    linkTemplate('{id}'),
+    undefined,
+    'Page of an approval request, with its `{id}`, and `{tenant_id}` if the page needs that',
+    { shown: 'its page in the console; `EMAIL_LINK_BASE` does not count' },
+  ),
   EMAIL_VERIFICATION_VALIDITY_SECONDS: setting(seconds, 86_400, 'Lifetime of a verification link'),
   PASSWORD_RESET_VALIDITY_SECONDS: setting(seconds, 3_600, 'Lifetime of a password reset link'),
   INVITATION_VALIDITY_SECONDS: setting(seconds, week, 'Lifetime of an invitation, and of a link to leave'),

@@ -7,11 +7,14 @@ import { type Approver, findTenantName, type NewRequest } from './transition-sto
 
 type NotifyDeps = Pick<Deps, 'sealer' | 'publicUrl' | 'config'>
 
-/** Where a person reads a request: its page in the console; where the console is off, the API. */
-const linkTo = (deps: NotifyDeps, tenantId: string, id: string): string =>
-  deps.config.CONSOLE_ENABLED
+/** Where a person reads a request: a page of the application, or of the console; where the console is off, the API. */
+function linkTo(deps: NotifyDeps, tenantId: string, id: string): string {
+  const { EMAIL_LINK_APPROVAL: own, CONSOLE_ENABLED: hasConsole } = deps.config
+  if (own !== undefined) return own.replaceAll('{id}', id).replaceAll('{tenant_id}', tenantId)
+  return hasConsole
     ? `${deps.publicUrl()}/console/approvals/${id}?organisation=${tenantId}`
     : requestUrl(deps, id)
+}
 
 /** Mails the approvers that a request waits for them. */
 export async function notifyApprovers(

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { mailedLinks } from '../../../src/messages/links/mailed-links.ts'
 import { settings } from '../../../src/settings/settings.ts'
+import { approvals, openOffice } from '../../authorization/approvals/office.ts'
 import { startService } from '../../helpers/service.ts'
 
 const service = await startService(t, {
@@ -9,6 +10,7 @@ const service = await startService(t, {
     MAGIC_LINK_ENABLED: 'true',
     EMAIL_LINK_BASE: 'https://app.example.com/account/',
     EMAIL_LINK_RESET: 'https://reset.example.com/#{token}',
+    EMAIL_LINK_APPROVAL: 'https://app.example.com/approvals/{id}?tenant={tenant_id}',
   },
 })
 
@@ -20,6 +22,15 @@ t.test('links in mails lead to the pages of the application, or where their own 
   t.notMatch(text, service.url)
   await service.call('POST', '/api/v1/auth/password/reset/', { body: { email: ada.email } })
   t.match((await service.mailTo(ada.email, 'Reset')).text, /https:\/\/reset\.example\.com\/#[\w-]{20}/)
+})
+
+t.test('mails about approvals lead to the page that their setting names', async (t) => {
+  const { owner, asker, approver, departments } = await openOffice(service)
+  const { id } = (await asker.post(departments, { name: 'Legal' })).body.approval_request
+  const page = `https://app.example.com/approvals/${id}?tenant=${owner.tenantId}`
+  t.ok((await service.mailTo(approver.email, 'approval is requested')).text.includes(page))
+  t.equal((await approver.post(`${approvals}${id}/approve/`, {})).status, 200)
+  t.ok((await service.mailTo(asker.email, 'was approved')).text.includes(page))
 })
 
 t.test('the console offers no link to log in that would lead to an application', async (t) => {
