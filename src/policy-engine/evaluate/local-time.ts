@@ -4,6 +4,10 @@ const maxFormats = 1_000
 
 /** The hour (0 to 23) and the weekday (1 = Monday to 7) at `now` (ms) in an IANA time zone; null for an unknown zone. */
 export function localTime(now: number, zone: string): { hour: number; weekday: number } | null {
+  if (zone === 'UTC') {
+    const date = new Date(now)
+    return { hour: date.getUTCHours(), weekday: date.getUTCDay() || 7 }
+  }
   const parts = formatOf(zone)?.formatToParts(now)
   if (!parts) return null
   const part = (type: string) => parts.find((each) => each.type === type)?.value ?? ''
