@@ -1,5 +1,5 @@
-import pg from 'pg'
 import { createPasswordHasher } from '../../crypto/passwords.ts'
+import { withConnection } from '../../database/executor/with-connection.ts'
 import { invalidField } from '../../errors.ts'
 import { type Admin, type AdminRequest, createAdmin } from '../../identity/admins/create-admin.ts'
 import { chosenPassword, personName } from '../../identity/person.ts'
@@ -71,18 +71,12 @@ const lockKey = 0x0bad3
  * Lets one process at a time run `work` on a database, on any machine. Other processes wait, at most a minute. The lock
  * belongs to a transaction: a lock of a session could outlive this process in a connection pooler.
  */
-async function withAdvisoryLock<T>(url: string, work: () => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url, application_name: 'bailiwick-cli-turn' })
-  client.on('error', () => undefined) // a lost connection: the work has its own connections, and reports their errors
-  await client.connect()
-  try {
+const withAdvisoryLock = <T>(url: string, work: () => Promise<T>): Promise<T> =>
+  withConnection(url, 'bailiwick-cli-turn', async (client) => {
     await client.query("begin; set local lock_timeout = '60s'")
     await client.query('select pg_advisory_xact_lock($1)', [lockKey])
-    return await work()
-  } finally {
-    await client.end()
-  }
-}
+    return work()
+  })
 
 /** The password from stdin, checked by the rules for passwords, or a generated one of 144 bits, made when first needed. */
 function passwordFor(given: string | undefined) {

@@ -12,12 +12,12 @@ import {
   type TablePlace,
 } from '../../database/cluster/distribution.ts'
 import { undistribute } from '../../database/cluster/undistribute.ts'
+import { withConnection } from '../../database/executor/with-connection.ts'
 import { assertAnswers } from '../../database/isolation/soundness.ts'
 import { missingMigrations, rolesOf } from '../../database/migrate/migrate.ts'
 import { type Config, roleUrls } from '../../settings/config.ts'
 import { defineCommand, type Outcome, Refused } from '../command.ts'
 import { flag, Misuse } from '../options.ts'
-import { withConnection } from '../with-connection.ts'
 
 const everyRole = ['api', 'system', 'worker'] as const
 

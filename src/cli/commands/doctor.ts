@@ -9,6 +9,7 @@ import {
   stateOf,
 } from '../../database/cluster/distribution.ts'
 import { openPool } from '../../database/executor/pool.ts'
+import { withConnection } from '../../database/executor/with-connection.ts'
 import { inspectIsolation } from '../../database/isolation/isolation.ts'
 import { missingMigrations, type RoleUrls } from '../../database/migrate/migrate.ts'
 import { assertKeysOpen } from '../../database/reseal.ts'
@@ -20,7 +21,6 @@ import { compareMemberships, repairOf as repairOfMemberships } from '../check-me
 import { checkServices } from '../check-services.ts'
 import { defineCommand } from '../command.ts'
 import { check, type Finding, lineOf } from '../finding.ts'
-import { withConnection } from '../with-connection.ts'
 import { withDatabase } from '../with-database.ts'
 
 const roles = ['api', 'system', 'worker'] as const

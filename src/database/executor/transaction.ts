@@ -10,14 +10,7 @@ export { isDatabaseUnavailable, sqlState } from './database-errors.ts'
 export type { Scope } from './tx.ts'
 export type { Tx }
 
-// The ways into the database, each for a reason that the others do not have:
-//
-// - inTenant: the rule. A transaction that sees one tenant and one person.
-// - asSystem: before a tenant or person is known. A role with few rights; a walk lists the callers with their reasons.
-// - asWorker: what concerns all tenants afterwards: the outbox, mails, events, sweeps.
-// - readInTenant, readAsSystem, readAsWorker (read.ts): a read needs one round trip, a transaction two. They cannot write.
-// - writeAsSystem (batch.ts): counters of sign-ins and decisions, which change in one round trip before or after all else.
-// - atOnce (batch.ts): what these four are made of, and a request, which learns from what it asks for how to send it.
+// docs/explanation/architecture.md lists the ways into the database, each with what the others do not have.
 //
 // What a transaction can do besides asking (tx.ts):
 //

@@ -1,5 +1,6 @@
-import pg from 'pg'
+import type pg from 'pg'
 import { listPlaces } from '../cluster/distribution.ts'
+import { withConnection } from '../executor/with-connection.ts'
 import { type RoleUrls, rolesOf } from '../migrate/migrate.ts'
 import { findNewerSchema, listKnownTables, type NewerSchema } from '../migrate/newer-schema.ts'
 import { type CatalogueCheck, catalogueChecks, movedTables, newerTables } from './isolation-catalogue.ts'
@@ -26,9 +27,11 @@ export interface Inspection {
 export async function inspectIsolation(urls: Partial<RoleUrls>): Promise<Inspection[]> {
   const given = rolesOf(urls)
   const logins = given.map(([role, url]) =>
-    connected(url, async (client) => [await inspectLogin(client, `bailiwick_${role}`)]),
+    withConnection(url, 'bailiwick-isolation', async (client) => [
+      await inspectLogin(client, `bailiwick_${role}`),
+    ]),
   )
-  const catalogue = connected(given[0]![1], async (client) => {
+  const catalogue = withConnection(given[0]![1], 'bailiwick-isolation', async (client) => {
     // One snapshot, so that a concurrent migration is seen completely or not at all.
     await client.query('begin isolation level repeatable read read only')
     return inspectCatalogue(client)
@@ -97,16 +100,6 @@ const report = (check: string, holds: string, found: Omit<Fault, 'check'>[]): In
   holds,
   faults: found.map(({ object, detail }) => ({ check, object, detail })),
 })
-
-async function connected<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url, application_name: 'bailiwick-isolation' })
-  await client.connect()
-  try {
-    return await work(client)
-  } finally {
-    await client.end()
-  }
-}
 
 interface Login {
   login: string

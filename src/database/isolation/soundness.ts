@@ -1,6 +1,6 @@
-import pg from 'pg'
 import { isDistributed } from '../cluster/distribution.ts'
 import { sqlState } from '../executor/database-errors.ts'
+import { withConnection } from '../executor/with-connection.ts'
 import { BeforeBaseline } from '../migrate/ledger.ts'
 import { missingMigrations, type RoleUrls, rolesOf } from '../migrate/migrate.ts'
 import { inspectIsolation, newerSchemaNote } from './isolation.ts'
@@ -15,13 +15,10 @@ export class UnsoundDatabase extends Error {}
 export async function assertAnswers(addresses: Record<string, string | undefined>): Promise<void> {
   const logins = Object.entries(addresses).map(async ([setting, url]) => {
     if (url === undefined) return
-    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
-    client.on('error', () => undefined) // connect() rejects with the same error
-    await client.connect().catch((error) => {
+    await withConnection(url, 'bailiwick-isolation', async () => undefined).catch((error) => {
       const hint = /^28/.test(sqlState(error)) && setting !== 'DATABASE_URL' ? `. ${rolesMissing}` : ''
       throw new UnsoundDatabase(`${setting}: ${refusalOf(error, url)}${hint}`)
     })
-    await client.end()
   })
   for (const login of await Promise.allSettled(logins)) if (login.status === 'rejected') throw login.reason
 }
@@ -79,19 +76,11 @@ export async function assertDatabaseIsSound(
 
 /** Statements for one Postgres see no rows of tenants on a distributed one, and its statements ask for settings that only Citus has. */
 async function assertDistribution(url: string, expected: boolean): Promise<void> {
-  const client = new pg.Client({ connectionString: url, application_name: 'bailiwick-isolation' })
-  await client.connect()
-  try {
-    const actual = await isDistributed(client)
-    if (actual && !expected)
-      throw new UnsoundDatabase(
-        'The database is distributed. Set DATABASE_DISTRIBUTED=true for all processes',
-      )
-    if (!actual && expected)
-      throw new UnsoundDatabase(
-        'DATABASE_DISTRIBUTED is true, and the database is not distributed. Run npm run cli -- distribute, or remove the setting',
-      )
-  } finally {
-    await client.end()
-  }
+  const actual = await withConnection(url, 'bailiwick-isolation', isDistributed)
+  if (actual && !expected)
+    throw new UnsoundDatabase('The database is distributed. Set DATABASE_DISTRIBUTED=true for all processes')
+  if (!actual && expected)
+    throw new UnsoundDatabase(
+      'DATABASE_DISTRIBUTED is true, and the database is not distributed. Run npm run cli -- distribute, or remove the setting',
+    )
 }

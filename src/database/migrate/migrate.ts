@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { isLockFailure, type LockRetries, withLockRetries } from '../executor/lock-retries.ts'
+import { withConnection } from '../executor/with-connection.ts'
 import { createLedger, listMigrations, type Migration, pendingMigrations } from './ledger.ts'
 import { queueNames } from './queue-names.ts'
 import { assertNoneIsTooOld } from './running-releases.ts'
@@ -37,20 +38,15 @@ export async function migrate(
 }
 
 /** Runs `work` on a connection of its own while no other process changes the schema. */
-export async function withMigrationLock<T>(
+export const withMigrationLock = <T>(
   url: string,
   work: (client: pg.Client) => Promise<T>,
   applicationName = 'bailiwick-migrate',
-): Promise<T> {
-  const client = new pg.Client({ connectionString: url, application_name: applicationName })
-  await client.connect()
-  try {
+): Promise<T> =>
+  withConnection(url, applicationName, async (client) => {
     await client.query('select pg_advisory_lock($1)', [migrationLock])
-    return await work(client)
-  } finally {
-    await client.end() // which also rolls back
-  }
-}
+    return work(client)
+  })
 
 /**
  * Begins a transaction of the owner of the tables, which can read the rows of all tenants before it changes them. On Citus that, and foreign
@@ -62,17 +58,12 @@ export async function beginAsOwner(client: pg.ClientBase): Promise<void> {
 }
 
 /** Names of the migrations that are not applied yet, read as a run-time role. The service does not start with any. */
-export async function missingMigrations(url: string): Promise<string[]> {
-  const client = new pg.Client({ connectionString: url, application_name: 'bailiwick-migrate-check' })
-  await client.connect()
-  try {
+export const missingMigrations = (url: string): Promise<string[]> =>
+  withConnection(url, 'bailiwick-migrate-check', async (client) => {
     const { rows } = await client.query("select to_regclass('public.schema_migrations') is not null as there")
     const missing = rows[0].there ? await pendingMigrations(client) : await listMigrations()
     return missing.map((m) => m.name)
-  } finally {
-    await client.end()
-  }
-}
+  })
 
 /**
  * Only workers can use the queues' schema, because jobs have no row-level security. BullMQ would create a sequence with

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import pg from 'pg'
 import { z } from 'zod'
+import { withConnection } from '../../database/executor/with-connection.ts'
 import { migrate, missingMigrations, type RoleUrls } from '../../database/migrate/migrate.ts'
 import { type Config, ConfigError } from '../../settings/config.ts'
 import { startEmbeddedPostgres } from './embedded-postgres.ts'
@@ -73,14 +73,10 @@ async function readSecrets(file: string): Promise<z.infer<typeof keptSecrets>> {
 const databaseName = 'bailiwick'
 
 async function ensureDatabase(superuserUrl: string): Promise<string> {
-  const client = new pg.Client({ connectionString: superuserUrl })
-  await client.connect()
-  try {
+  await withConnection(superuserUrl, 'bailiwick-development', async (client) => {
     const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [databaseName])
     if (!rowCount) await client.query(`create database ${databaseName}`)
-  } finally {
-    await client.end()
-  }
+  })
   const url = new URL(superuserUrl)
   url.pathname = `/${databaseName}`
   return url.href

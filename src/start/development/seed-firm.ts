@@ -1,4 +1,4 @@
-import pg from 'pg'
+import { withConnection } from '../../database/executor/with-connection.ts'
 
 // The firm that screenshots show. People and addresses are invented; their domains are reserved (RFC 2606).
 
@@ -109,10 +109,8 @@ export async function seedFirm(
 }
 
 /** The service records what happens now. Charts of a week need days before: they get copies, and people joined earlier. */
-async function spreadOverDays(databaseUrl: string, tenantId: string): Promise<void> {
-  const client = new pg.Client({ connectionString: databaseUrl })
-  await client.connect()
-  try {
+const spreadOverDays = (databaseUrl: string, tenantId: string): Promise<void> =>
+  withConnection(databaseUrl, 'bailiwick-seed', async (client) => {
     for (const [first, last, , , days] of people)
       await client.query(
         `update memberships set joined_at = joined_at - $3::int * interval '1 day' where tenant_id = $1 and email = $2`,
@@ -136,7 +134,4 @@ async function spreadOverDays(databaseUrl: string, tenantId: string): Promise<vo
         [tenantId, ago, some + (n % 3)],
       )
     }
-  } finally {
-    await client.end()
-  }
-}
+  })

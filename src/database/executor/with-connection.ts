@@ -1,6 +1,9 @@
 import pg from 'pg'
 
-/** Runs `work` on a connection of its own, and ends it. Rejects if Postgres does not answer within 5 s. */
+/**
+ * Runs `work` on a connection of its own, and ends it: for what needs no pool, or another role than those of the service.
+ * Rejects if Postgres does not answer within 5 s.
+ */
 export async function withConnection<T>(
   url: string,
   applicationName: string,
