@@ -4,6 +4,7 @@ import {
   type ClaimedMail,
   claimMail,
   deleteMail,
+  findReader,
   markFailed,
   markSent,
 } from '../src/messages/mail/mail-store.ts'
@@ -38,10 +39,10 @@ export function mailDeliverer(deps: WorkerDeps, slots: Slots) {
 async function deliver(deps: WorkerDeps, delivery: Delivery): Promise<void> {
   const { tenantId, message } = delivery
   const id = message.mail_id
-  const { mail, decision } = await claim(deps, delivery)
+  const { mail, reader, decision } = await claim(deps, delivery)
   if (decision.act === 'wait') throw new DelayedError(decision.waitMs)
   if (mail && decision.act !== 'withhold') {
-    const letter = letterOf(deps, mail, decision)
+    const letter = letterOf(deps, mail, reader, decision)
     await deps.mail.send({ id, to: mail.to, at: deps.clock(), ...letter }).catch(refuse)
   }
   const record = () =>
@@ -60,26 +61,32 @@ const said = {
   withhold: 'mail not sent',
 }
 
+interface Claimed {
+  mail: ClaimedMail | null
+  /** Null for an address without an account. */
+  reader: Awaited<ReturnType<typeof findReader>>
+  decision: NoticeDecision
+}
+
 /** Marks the mail as being sent, and decides about a notice in the same transaction. */
-function claim(
-  { db, sealer, clock }: WorkerDeps,
-  delivery: Delivery,
-): Promise<{ mail: ClaimedMail | null; decision: NoticeDecision }> {
+function claim({ db, sealer, clock }: WorkerDeps, delivery: Delivery): Promise<Claimed> {
   const id = delivery.message.mail_id
   return asWorker(db, async (tx) => {
     const mail = await claimMail(tx, sealer, delivery, id)
+    const reader = mail && (await findReader(tx, mail.to))
     const perHour = mail && hourlyLimitOf(mail.template)
-    if (!mail || perHour === null) return { mail, decision: { act: 'send' } }
-    return { mail, decision: await decideNotice(tx, { ...mail, id, perHour, at: clock() }) }
+    if (!mail || perHour === null) return { mail, reader, decision: { act: 'send' } }
+    return { mail, reader, decision: await decideNotice(tx, { ...mail, id, perHour, at: clock() }) }
   })
 }
 
 function letterOf(
   { config }: WorkerDeps,
-  { template, variables }: ClaimedMail,
+  { template, variables, languages }: ClaimedMail,
+  reader: Claimed['reader'],
   decision: NoticeDecision,
 ): Letter {
-  const stationery = stationeryFor(config)
+  const stationery = stationeryFor(config, { ...reader, languages })
   const letter = writeLetter(template, variables, stationery)
   return decision.act === 'summarise' ? summaryOf(stationery, letter, decision.notSent) : letter
 }

@@ -42,7 +42,7 @@ export type ApiKey = { id: string; name: string; prefix: string; scopes: (string
 
 export type MemberUser = { id: string; email: string; first_name: string; last_name: string; is_active: boolean; date_joined: string; email_verified: boolean; membership_id: string; roles: (string)[]; department_id: string | null }
 
-export type Profile = { id: string; email: string; first_name: string; last_name: string; is_active: boolean; date_joined: string; email_verified: boolean; mfa_enabled: boolean; current_tenant: { id: string; name: string; slug: string; status: "active" | "suspended" | "archived" }; roles: (string)[]; permissions: (string)[]; impersonator: { id: string; email: string } | null; key: { id: string; scopes: (string)[] | null; application_only: boolean } | null; memberships: ({ tenant: { id: string; name: string; slug: string; status: "active" | "suspended" | "archived" }; roles: (string)[]; status: "active" | "suspended" })[] }
+export type Profile = { id: string; email: string; first_name: string; last_name: string; is_active: boolean; date_joined: string; email_verified: boolean; locale: string | null; zoneinfo: string | null; mfa_enabled: boolean; current_tenant: { id: string; name: string; slug: string; status: "active" | "suspended" | "archived" }; roles: (string)[]; permissions: (string)[]; impersonator: { id: string; email: string } | null; key: { id: string; scopes: (string)[] | null; application_only: boolean } | null; memberships: ({ tenant: { id: string; name: string; slug: string; status: "active" | "suspended" | "archived" }; roles: (string)[]; status: "active" | "suspended" })[] }
 
 export type ServiceAccountProfile = { id: string; type: "service_account"; name: string; current_tenant: { id: string; name: string; slug: string; status: "active" | "suspended" | "archived" }; roles: (string)[]; permissions: (string)[]; key: { id: string; scopes: (string)[] | null; application_only: boolean } }
 
@@ -232,12 +232,12 @@ export interface Operations {
   'POST /keys/revoke/': { query: {  }; body: { key: string }; answer: undefined }
   'GET /users/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at" | "email" | "-email"; email?: string; is_active?: boolean; role?: string; department_id?: string; created_at__gte?: string; created_at__lte?: string; search?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (MemberUser)[]; count: number | null } }
   'GET /users/me/': { query: {  }; body: undefined; answer: Profile | ServiceAccountProfile }
-  'PUT /users/me/': { query: {  }; body: { first_name?: string; last_name?: string; email?: string; current_password?: string }; answer: Profile }
-  'PATCH /users/me/': { query: {  }; body: { first_name?: string; last_name?: string; email?: string; current_password?: string }; answer: Profile }
+  'PUT /users/me/': { query: {  }; body: { first_name?: string; last_name?: string; email?: string; locale?: string | null; zoneinfo?: string | null; current_password?: string }; answer: Profile }
+  'PATCH /users/me/': { query: {  }; body: { first_name?: string; last_name?: string; email?: string; locale?: string | null; zoneinfo?: string | null; current_password?: string }; answer: Profile }
   'DELETE /users/me/': { query: {  }; body: { current_password?: string }; answer: undefined }
   'GET /users/{id}/': { query: {  }; body: undefined; answer: MemberUser }
-  'PUT /users/{id}/': { query: {  }; body: { first_name?: string; last_name?: string; email?: string; current_password?: string }; answer: MemberUser }
-  'PATCH /users/{id}/': { query: {  }; body: { first_name?: string; last_name?: string; email?: string; current_password?: string }; answer: MemberUser }
+  'PUT /users/{id}/': { query: {  }; body: { first_name?: string; last_name?: string; email?: string; locale?: string | null; zoneinfo?: string | null; current_password?: string }; answer: MemberUser }
+  'PATCH /users/{id}/': { query: {  }; body: { first_name?: string; last_name?: string; email?: string; locale?: string | null; zoneinfo?: string | null; current_password?: string }; answer: MemberUser }
   'GET /tenants/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at" | "name" | "-name"; status?: "active" | "suspended" | "archived"; created_at__gte?: string; created_at__lte?: string; search?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (Tenant)[]; count: number | null } }
   'POST /tenants/': { query: {  }; body: { name: string; slug?: string }; answer: Tenant }
   'GET /tenants/{id}/': { query: {  }; body: undefined; answer: Tenant }

@@ -8,6 +8,8 @@ export interface RequestInfo {
   requestId: string
   ip: string
   userAgent: string
+  /** The `Accept-Language`, for mails to a person whose language is not known. */
+  languages?: string
   traceparent: string | null
 }
 
@@ -35,6 +37,7 @@ export function requestInfoReader(
       requestId: requestIdForm.test(given) ? given : randomUUID(),
       ip: clientAddress(ctx.req.socket.remoteAddress ?? '', forwardedFor, trusted),
       userAgent: printable(ctx.get('user-agent')).slice(0, 500),
+      languages: printable(ctx.get('accept-language')).slice(0, 200),
       traceparent: isTraceparent(traceparent) ? traceparent : null,
     }
   }

@@ -26,6 +26,10 @@ export interface AuthContext {
     mfaEnabled: boolean
     /** ms since 1970 */
     dateJoined: number
+    /** BCP 47; null: not known. */
+    locale: string | null
+    /** IANA time zone; null: UTC. */
+    zoneinfo: string | null
     /** Version of the user's row. */
     version: number
   }

@@ -115,6 +115,7 @@ export const frozenPolicies = [
   'tenants worker_purges: delete to bailiwick_worker using (deleted_at IS NOT NULL)',
   'tenants worker_reads: select to bailiwick_worker using true',
   'users system_all: all to bailiwick_system using true check true',
+  'users worker_reads: select to bailiwick_worker using true',
   'webhook_deliveries worker_all: all to bailiwick_worker using true check true',
   'webhooks worker_all: all to bailiwick_worker using true check true',
 ]

@@ -229,7 +229,7 @@ export function findKeyContextRow(
   const accounts = {
     users: sql.fragment`(
       select a.id, a.email, a.first_name, a.last_name, a.email_verified, true as is_active,
-             a.joined_at as date_joined, a.version
+             a.joined_at as date_joined, null::text as locale, null::text as zoneinfo, a.version
       from memberships a where a.tenant_id = ${tenantId} and a.kind = 'service_account')`,
     memberColumn: sql.fragment`m.id`,
     hasFactor: () => sql.fragment`false`,

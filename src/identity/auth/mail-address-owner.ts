@@ -23,6 +23,11 @@ export async function mailAddressOwner(deps: Deps, email: string, requestInfo: R
       template: 'address_already_registered',
       variables: {},
     } as const
-    await sendMail(tx, deps.sealer, { ...mail, requestId: requestInfo.requestId, at: deps.clock() })
+    await sendMail(tx, deps.sealer, {
+      ...mail,
+      requestId: requestInfo.requestId,
+      languages: requestInfo.languages,
+      at: deps.clock(),
+    })
   })
 }

@@ -23,7 +23,12 @@ export async function requestPasswordReset(
     const link = await makeLink(tx, deps, { purpose: 'password_reset', userId, tenantId, email, at, lifeMs })
     const variables = { firstName, link, minutes: Math.max(1, Math.floor(lifeMs / 60_000)) }
     const mail = { tenantId, to: email, template: 'password_reset', variables } as const
-    await sendMail(tx, deps.sealer, { ...mail, requestId: requestInfo.requestId, at })
+    await sendMail(tx, deps.sealer, {
+      ...mail,
+      requestId: requestInfo.requestId,
+      languages: requestInfo.languages,
+      at,
+    })
   })
   return { message: resetSent }
 }

@@ -38,6 +38,7 @@ export async function mailVerificationLink(deps: Deps, tx: Tx, recipient: Recipi
       minutes: Math.max(1, Math.floor(lifeMs / 60_000)),
     },
     requestId: requestInfo.requestId,
+    languages: requestInfo.languages,
     at,
   })
 }

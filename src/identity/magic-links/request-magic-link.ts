@@ -53,7 +53,12 @@ export async function requestMagicLink(
     const token = await makeLinkToken(tx, { purpose, userId, tenantId, email, ...target, at, lifeMs })
     const variables = { firstName, link: linkUrl(deps, purpose, token), minutes }
     const mail = { tenantId, to: email, template: 'magic_link', variables } as const
-    await sendMail(tx, deps.sealer, { ...mail, requestId: requestInfo.requestId, at })
+    await sendMail(tx, deps.sealer, {
+      ...mail,
+      requestId: requestInfo.requestId,
+      languages: requestInfo.languages,
+      at,
+    })
     return token
   })
   const nonce = token === null ? randomBytes(32) : noncesOf(deps, token)[0]!

@@ -40,7 +40,8 @@ export async function notifyEnrolment(
   const { address: email, proven } = await findMailbox(tx, userId, at)
   if (!proven) return
   const added = { device, firstName: auth.user.firstName }
-  const mail = { tenantId, to: email, requestId: requestInfo.requestId, at }
+  const { requestId, languages } = requestInfo
+  const mail = { tenantId, to: email, requestId, languages, at }
   if (countsFrom === null)
     return void (await sendMail(tx, deps.sealer, {
       ...mail,

@@ -39,6 +39,7 @@ export async function sendEmailCode({ db, config, sealer, clock, limiters }: Dep
       template: 'second_factor_code',
       variables: { code, firstName, minutes: Math.max(1, Math.floor(validity / 60)) },
       requestId: requestInfo.requestId,
+      languages: requestInfo.languages,
       at,
     })
   })

@@ -39,6 +39,7 @@ export async function recordSignIn(deps: Pick<Deps, 'sealer'>, tx: Tx, signIn: S
     template: 'new_sign_in',
     variables: { ip, device: nameOfClient(userAgent), at },
     requestId: requestInfo.requestId,
+    languages: requestInfo.languages,
     at,
   })
 }

@@ -20,6 +20,8 @@ export const authContextRow = z.object({
   is_active: z.boolean(),
   mfa_enabled: z.boolean(),
   date_joined: z.number(),
+  locale: z.string().nullable(),
+  zoneinfo: z.string().nullable(),
   user_version: z.number(),
   acr,
   amr: z.array(z.string()),
@@ -175,7 +177,7 @@ const sessionColumns = sql.fragment`s.acr, s.amr, s.auth_time, s.second_factor_a
 
 const personColumns = ({ userId }: Member, { hasFactor }: ContextSource) => sql.fragment`
   u.id as user_id, u.email, u.first_name, u.last_name, ${isProven} as email_verified,
-  u.is_active, u.date_joined, u.version as user_version, ${hasFactor(userId)} as mfa_enabled`
+  u.is_active, u.date_joined, u.locale, u.zoneinfo, u.version as user_version, ${hasFactor(userId)} as mfa_enabled`
 
 const tenantColumns = sql.fragment`
   t.id as tenant_id, t.status as tenant_status, (t.settings ->> 'require_mfa')::boolean as require_mfa,

@@ -80,6 +80,8 @@ const authContextOf = (row: AuthContextRow, config: Config): AuthContext => ({
     isActive: row.is_active,
     mfaEnabled: row.mfa_enabled && config.OTP_ENABLED,
     dateJoined: row.date_joined,
+    locale: row.locale,
+    zoneinfo: row.zoneinfo,
     version: row.user_version,
   },
   session: {

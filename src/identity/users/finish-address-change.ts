@@ -47,7 +47,12 @@ export async function finishAddressChange(
     const undo = await makeLink(tx, deps, link)
     const variables = { firstName, newEmail: email, undo }
     const mail = { tenantId, to: from, template: 'email_changed', variables } as const
-    await sendMail(tx, deps.sealer, { ...mail, requestId: requestInfo.requestId, at })
+    await sendMail(tx, deps.sealer, {
+      ...mail,
+      requestId: requestInfo.requestId,
+      languages: requestInfo.languages,
+      at,
+    })
   }
   const origin = { how: 'changed', at: changedAt } as const
   await mailVerificationLink(deps, tx, { userId, email, origin, tenantId, requestInfo, at })

@@ -7,7 +7,7 @@ import type { Caller } from '../../request/caller.ts'
 import { listOwnMemberships, type OwnMembership } from '../../tenancy/members/store.ts'
 import { holderOf, holds } from '../../tenancy/roles/grantable-roles.ts'
 import type { TenantRow } from '../../tenancy/tenants/store.ts'
-import { findUser, type UserRow } from './store.ts'
+import { findProfile, type ProfileRow } from './store.ts'
 import { toJsonUser } from './user-schemas.ts'
 
 /**
@@ -31,13 +31,13 @@ export function showProfile(caller: Caller, all: readonly OwnMembership[]) {
 /** The same after a change of the person, which the request's auth context does not include. */
 export async function rereadProfile(deps: Pick<Deps, 'db'>, caller: Caller) {
   const [user, memberships] = await readInTenant(deps.db, caller, (read) =>
-    Promise.all([findUser(read, caller.userId), listOwnMemberships(read)]),
+    Promise.all([findProfile(read, caller.userId), listOwnMemberships(read)]),
   )
   if (!user) throw notFound()
   return profileOf(caller, { ...user, email_verified: user.email_verified_at !== null }, memberships)
 }
 
-type Person = Omit<UserRow, 'updated_at' | 'email_verified_at'> & { email_verified: boolean }
+type Person = Omit<ProfileRow, 'updated_at' | 'email_verified_at'> & { email_verified: boolean }
 
 function profileOf(caller: Caller, user: Person, memberships: readonly OwnMembership[]) {
   const here = memberships.find((membership) => membership.tenant_id === caller.tenantId)
@@ -45,6 +45,8 @@ function profileOf(caller: Caller, user: Person, memberships: readonly OwnMember
   return new Versioned(user.version, {
     ...toJsonUser(user),
     email_verified: user.email_verified,
+    locale: user.locale,
+    zoneinfo: user.zoneinfo,
     mfa_enabled: caller.auth.user.mfaEnabled,
     current_tenant: brief(here),
     roles: here.roles,

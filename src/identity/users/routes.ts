@@ -10,7 +10,7 @@ import { countPeople, userList } from '../../tenancy/members/list-store.ts'
 import { listOwnMemberships } from '../../tenancy/members/store.ts'
 import { findTenant } from '../../tenancy/tenants/store.ts'
 import { checkCurrentPassword } from '../auth/check-password.ts'
-import { emailAddress, personName, presentedPassword } from '../person.ts'
+import { emailAddress, languageTag, personName, presentedPassword, timeZone } from '../person.ts'
 import { assertFreshSecondFactor, assertStrongSession } from '../sessions/fresh-authentication.ts'
 import { eraseUser } from './erase-user.ts'
 import { rereadProfile, showAccountProfile, showProfile } from './read-profile.ts'
@@ -28,6 +28,8 @@ const profileChange = z.object({
   first_name: personName.optional(),
   last_name: personName.meta({ example: 'Lovelace' }).optional(),
   email: emailAddress.optional(),
+  locale: languageTag.nullable().optional(),
+  zoneinfo: timeZone.nullable().optional(),
   current_password: presentedPassword
     .optional()
     .meta({ description: 'For a new e-mail address, if you signed in more than 15 minutes ago' }),

@@ -162,6 +162,17 @@ export async function setActive(tx: Tx, user: { id: string; active: boolean; at:
   return set !== null
 }
 
+const profileRow = userRow.extend({ locale: z.string().nullable(), zoneinfo: z.string().nullable() })
+
+/** A person with their language (BCP 47) and their time zone (IANA); null is not known. */
+export type ProfileRow = z.infer<typeof profileRow>
+
+/** {@link findUser} with what only a profile shows. */
+export const findProfile = (read: Read, userId: string): Promise<ProfileRow | null> =>
+  read.maybeOne(
+    sql.type(profileRow)`select ${columns}, u.locale, u.zoneinfo from users u where u.id = ${userId}`,
+  )
+
 /** A person by id, or null. As the system role, or in the scope of the person. */
 export function findUser(tx: Read, userId: string): Promise<UserRow | null> {
   return tx.maybeOne(sql.type(userRow)`select ${columns} from users u where u.id = ${userId}`)
@@ -218,33 +229,48 @@ interface ProfileValues {
   email: string | null
   firstName: string | null
   lastName: string | null
+  /** A missing one keeps its value. */
+  preferences: { locale?: string | null | undefined; zoneinfo?: string | null | undefined }
   at: number
 }
 
-const updatedRow = userRow.extend({ previous_email: z.string(), previous_verified_at: z.number().nullable() })
+const updatedRow = profileRow.extend({
+  previous_email: z.string(),
+  previous_verified_at: z.number().nullable(),
+  previous_locale: z.string().nullable(),
+  previous_zoneinfo: z.string().nullable(),
+})
+
+const kept = (column: 'locale' | 'zoneinfo', value: string | null | undefined) =>
+  value === undefined ? sql.identifier([column]) : sql.fragment`${value}::text`
 
 /**
- * Changes names and address, if they differ and the row has one of `versions`; a new address is unverified. Returns the
+ * Changes names, preferences and address, if they differ and the row has one of `versions`; a new address is unverified. Returns the
  * changed row, or null. Throws 400 on `email` if another account has the address. As the system role.
  */
 export async function updatePerson(
   tx: Tx,
-  { id, email, firstName, lastName, at }: ProfileValues,
+  { id, email, firstName, lastName, preferences: { locale, zoneinfo }, at }: ProfileValues,
   versions: Versions,
 ): Promise<z.infer<typeof updatedRow> | null> {
   try {
     return await tx.maybeOne(sql.type(updatedRow)`
       with wanted as (
         select id, email as previous_email, email_verified_at as previous_verified_at, coalesce(${email}, email) as email,
-               coalesce(${firstName}, first_name) as first_name, coalesce(${lastName}, last_name) as last_name
+               coalesce(${firstName}, first_name) as first_name, coalesce(${lastName}, last_name) as last_name,
+               locale as previous_locale, ${kept('locale', locale)} as locale,
+               zoneinfo as previous_zoneinfo, ${kept('zoneinfo', zoneinfo)} as zoneinfo
         from users where id = ${id} ${lock(tx, id, 'update')})
       update users u set first_name = w.first_name, last_name = w.last_name, email = w.email,
+        locale = w.locale, zoneinfo = w.zoneinfo,
         email_verified_at = case when u.email = w.email then u.email_verified_at end,
         version = u.version + 1, updated_at = ${instant(at)}
       from wanted w
-      where u.id = w.id and (u.first_name, u.last_name, u.email) is distinct from (w.first_name, w.last_name, w.email)
+      where u.id = w.id and (u.first_name, u.last_name, u.email, u.locale, u.zoneinfo)
+        is distinct from (w.first_name, w.last_name, w.email, w.locale, w.zoneinfo)
         and ${versionAmong(sql.fragment`u.version`, versions)}
-      returning ${columns}, w.previous_email, w.previous_verified_at`)
+      returning ${columns}, u.locale, u.zoneinfo, w.previous_email, w.previous_verified_at, w.previous_locale,
+        w.previous_zoneinfo`)
   } catch (error) {
     throw sqlState(error) === uniqueViolation ? emailTaken() : error
   }

@@ -20,11 +20,13 @@ interface ProfileChange {
   first_name?: string | undefined
   last_name?: string | undefined
   email?: string | undefined
+  locale?: string | null | undefined
+  zoneinfo?: string | null | undefined
   current_password?: string | undefined
 }
 
 /**
- * Changes the caller's names and address, with one event; does nothing if they are the same. A new address takes effect
+ * Changes the caller's names, language, time zone and address, with one event; does nothing if they are the same. A new address takes effect
  * at once and is unverified; see {@link finishAddressChange}. 401 if the sign-in is too old for a new address or was ended, 400 on
  * `email` if another account has the address or a membership demands other domains, 412 if the row has none of
  * `versions`. If REGISTRATION_HIDE_EXISTING is set, an address of another account stays theirs and its owner gets a
@@ -65,7 +67,8 @@ async function writeProfile(
   versions: Versions,
 ): Promise<void> {
   const { userId: id, auth } = caller
-  const { first_name: firstName = null, last_name: lastName = null } = change
+  const { first_name: firstName = null, last_name: lastName = null, locale, zoneinfo } = change
+  const preferences = { locale, zoneinfo }
   const at = deps.clock()
   await asSystem(deps.db, 'a profile appears in every tenant of its person', async (tx) => {
     countLog(tx, deps.config, { caller: { ...caller, tenantId: caller.tokenTenantId }, at, use: 'adds' })
@@ -74,7 +77,7 @@ async function writeProfile(
       await assertNotEnded(tx, caller) // a reset could have given the account to the owner of its address
       await assertDomainsKept(tx, { userId: id, before: auth.user.email, after: email })
     }
-    const updated = await updatePerson(tx, { id, email, firstName, lastName, at }, versions)
+    const updated = await updatePerson(tx, { id, email, firstName, lastName, preferences, at }, versions)
     if (!updated && !(await isUserAmong(tx, id, versions))) throw preconditionFailed()
     if (!updated) return
     const { email: now, first_name, last_name, previous_email: before } = updated
@@ -86,8 +89,14 @@ async function writeProfile(
       action: 'profile:update',
       target: { type: 'user', id },
       changes: changesBetween(
-        { first_name: auth.user.firstName, last_name: auth.user.lastName, email: before },
-        { first_name, last_name, email: now },
+        {
+          first_name: auth.user.firstName,
+          last_name: auth.user.lastName,
+          email: before,
+          locale: updated.previous_locale,
+          zoneinfo: updated.previous_zoneinfo,
+        },
+        { first_name, last_name, email: now, locale: updated.locale, zoneinfo: updated.zoneinfo },
       ),
     })
   })

@@ -47,6 +47,11 @@ const usedKey = z
 export const profileSchema = userSchema
   .extend({
     email_verified: z.boolean(),
+    locale: z
+      .string()
+      .nullable()
+      .meta({ description: 'Language of mails and pages (BCP 47); null: not known' }),
+    zoneinfo: z.string().nullable().meta({ description: 'IANA time zone of times in mails; null: UTC' }),
     mfa_enabled: z.boolean(),
     current_tenant: tenantBrief,
     roles: z.array(z.string()),

@@ -17,13 +17,15 @@ const claimed = z.object({
   attempts: z.number(),
 })
 const failed = z.object({ template: z.string() })
-const content = z.object({ to: z.string(), variables: z.unknown() })
+const content = z.object({ to: z.string(), variables: z.unknown(), languages: z.string().optional() })
 
 /** A mail with its content decrypted for sending. */
 export interface ClaimedMail {
   template: string
   to: string
   variables: unknown
+  /** The `Accept-Language` of the request that caused the mail. */
+  languages?: string | undefined
   isFirstAttempt: boolean
 }
 
@@ -51,6 +53,12 @@ export async function claimMail(
     ...content.parse(JSON.parse(sealer.open('mail', sealed, id))),
   }
 }
+
+const reader = z.object({ locale: z.string().nullable(), zoneinfo: z.string().nullable() })
+
+/** The language and the time zone of the person with an address; null if it has no account. As the worker role. */
+export const findReader = (tx: Tx, email: string): Promise<z.infer<typeof reader> | null> =>
+  tx.maybeOne(sql.type(reader)`select locale, zoneinfo from users where email = ${email}`)
 
 /** Marks a mail as sent and erases its content. `at` is in ms since 1970. */
 export async function markSent(tx: Tx, tenantId: string, id: string, at: number): Promise<void> {

@@ -12,6 +12,8 @@ export interface NewMail<Name extends TemplateName> {
   to: string
   template: Name
   variables: Variables<Name>
+  /** The `Accept-Language` of the request that caused the mail: it counts where the reader's own language is not known. */
+  languages?: string | undefined
   requestId?: string
   at: number
 }
@@ -27,11 +29,15 @@ export async function sendMail<Name extends TemplateName>(
   sealer: Sealer,
   mail: NewMail<Name>,
 ): Promise<string> {
-  const { tenantId, to, template, at, requestId } = mail
+  const { tenantId, to, template, at, requestId, languages } = mail
   const id = timeOrderedId(at)
   const variables = templates[template].variables.parse(mail.variables)
   if (isUnreachable(to)) return id
-  const content = sealer.seal('mail', JSON.stringify({ to, variables }), id)
+  const content = sealer.seal(
+    'mail',
+    JSON.stringify({ to, variables, languages: languages || undefined }),
+    id,
+  )
   const recipient = sealer.mac('mail-recipient', to.toLowerCase())
   tx.later(sql.unsafe`
     insert into mails (tenant_id, id, template, content_sealed, recipient, created_at)

@@ -8,7 +8,7 @@ export interface Recipient {
   /** BCP 47 */
   locale?: string | null
   /** IANA time zone */
-  timeZone?: string | null
+  zoneinfo?: string | null
   /** The `Accept-Language` of the request that caused the mail. */
   languages?: string | undefined
 }
@@ -19,7 +19,7 @@ const accent = '#006561'
 /** The language, the time zone and the brand of a mail. Without hints it is in English, with times in UTC. */
 export function stationeryFor(
   { OTP_TOTP_ISSUER_NAME: service }: Pick<Config, 'OTP_TOTP_ISSUER_NAME'>,
-  { locale, timeZone, languages }: Recipient = {},
+  { locale, zoneinfo, languages }: Recipient = {},
 ): Stationery {
   const texts = chooseLanguage(locale, languages)
   const own = locale ? new Intl.Locale(locale) : null
@@ -28,7 +28,7 @@ export function stationeryFor(
   return {
     texts,
     service,
-    moment: (at) => formatMoment(at, format, timeZone ?? undefined),
+    moment: (at) => formatMoment(at, format, zoneinfo ?? undefined),
     brand: { name: service, logoUrl: null, accent },
   }
 }

@@ -35,6 +35,7 @@ export async function mailInvitation(
       expiresAt,
     },
     requestId: requestInfo.requestId,
+    languages: requestInfo.languages,
     at,
   })
 }

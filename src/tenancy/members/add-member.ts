@@ -101,6 +101,7 @@ async function mailAdded(tx: Tx, deps: Deps, caller: Caller, added: Added): Prom
     template: 'added_to_tenant',
     variables: { tenantName, addedBy: signature(auth.user), link },
     requestId: requestInfo.requestId,
+    languages: requestInfo.languages,
     at,
   })
 }

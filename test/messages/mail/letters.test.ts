@@ -129,8 +129,8 @@ t.test('mails that earlier releases queued are still written', async (t) => {
 t.test('a mail has the language, the form of dates and the time zone of its reader', async (t) => {
   const signIn = (recipient: Parameters<typeof stationeryFor>[1]) =>
     writeLetter('new_sign_in', samples.new_sign_in, stationeryFor(config, recipient)).text
-  t.match(signIn({ locale: 'de-AT', timeZone: 'Europe/Vienna' }), '24. November 2026 um 16:14 MEZ')
-  t.match(signIn({ locale: 'en-US', timeZone: 'America/New_York' }), 'November 24, 2026 at 10:14 AM EST')
+  t.match(signIn({ locale: 'de-AT', zoneinfo: 'Europe/Vienna' }), '24. November 2026 um 16:14 MEZ')
+  t.match(signIn({ locale: 'en-US', zoneinfo: 'America/New_York' }), 'November 24, 2026 at 10:14 AM EST')
   t.match(signIn({ locale: 'fr', languages: 'de;q=0.9, en;q=0.1' }), '24. November 2026 um 15:14 UTC')
   t.match(signIn({}), '24 November 2026 at 15:14 UTC')
 })
