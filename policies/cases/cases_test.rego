@@ -1,20 +1,11 @@
 # METADATA
 # title: Golden cases
-# description: The service's tests and its start evaluate the same cases in the compiled module.
+# description: The service's tests and its start evaluate these and the table of roles in the compiled module.
 package cases_test
 
 import data.authz
 import data.authz.abac
 import data.cases
-
-# Not a case per action, because opa evaluates those seven times as slowly.
-test_role_table if {
-	wrong := [[action, mark] |
-		some action, row in cases.roles.rows
-		some mark in _wrong_marks(action, row)
-	]
-	wrong == []
-}
 
 test_invariants[name] if {
 	some name, case in cases.invariants
@@ -73,19 +64,6 @@ _part(word) := {"action": word} if {
 	contains(word, ":")
 } else := object.get(cases.parts, word, {})
 
-_wrong_marks(action, row) := {[role, kind] |
-	some index, role in cases.roles.columns
-	some kind, code in cases.roles.marks[split(row, " ")[index]]
-	given := _patched(cases.base, {
-		"action": action,
-		"phase": _phases[kind],
-		"subject/membership/system_roles": [role],
-		"resource/owner_id": _owners[kind],
-	})
-	answer := authz.decision with input as given
-	[answer.effect, answer.reasons] != [_effect(code), [{"code": code, "layer": "rbac"}]]
-}
-
 # What each operator proves (for an allow) and what its opposite proves (for a deny or a gate): with a value that
 # matches, one that does not, one of a wrong type and none. The compiled module answers the same as whole decisions.
 _wrong_outcomes(row) := {[situation, wanted] |
@@ -113,10 +91,6 @@ _proof(leaf, wanted) := {"all": {"g": object.union({"k": "subject.x"}, leaf), "l
 	wanted == "true"
 } else := {"any": {"g": object.union({"k": "subject.x"}, object.union(leaf, {"w": leaf.w == false})), "l": [], "c": []}}
 
-_phases := {"route": "route", "own": "resource", "foreign": "resource"}
-
-_owners := {"route": null, "own": "user-1", "foreign": "user-2"}
-
 # Here the slice is a member of the input, so that one list of paths changes both. Replacing data makes an evaluation
 # slow, so this is done only for cases that change the slice.
 _whole := object.union(cases.base, {"slice": data.slice})
@@ -129,12 +103,6 @@ _decided(whole) := answer if {
 	answer := authz.decision with input as object.remove(whole, ["slice"]) with data.slice as slice
 }
 
-_with(changes) := _patched(_whole, changes)
-
-_patched(whole, changes) := json.patch(whole, [{"op": "add", "path": path, "value": value} |
+_with(changes) := json.patch(_whole, [{"op": "add", "path": path, "value": value} |
 	some path, value in changes
 ])
-
-_effect(code) := "allow" if {
-	code in {"role_grant", "own", "open_to_members"}
-} else := "deny"

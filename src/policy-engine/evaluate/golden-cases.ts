@@ -44,7 +44,7 @@ type Outcomes = Record<
 const grants = new Set(['role_grant', 'own', 'open_to_members'])
 const owners = { route: null, own: 'user-1', foreign: 'user-2' } as const
 
-/** All cases of a policies folder; `opa test` expands the same files in `cases/cases_test.rego`. */
+/** All cases of a policies folder. `opa test` expands all but the table of roles in `cases/cases_test.rego`. */
 export function goldenCases(folder: string): GoldenCase[] {
   const read = (name: string) => JSON.parse(readFileSync(join(folder, 'cases', `${name}.json`), 'utf8'))
   const { base, parts } = read('base')
