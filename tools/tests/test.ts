@@ -4,7 +4,7 @@ import { defaulted, flag, wholeNumber } from '../../src/cli/options.ts'
 import { scriptArguments } from '../../src/cli/script-options.ts'
 import { buildConsole } from '../console/bundle.ts'
 import { findCitus, startCitusCluster } from './citus-cluster.ts'
-import { startTestCluster, type TestCluster } from './test-cluster.ts'
+import { onePlan, startTestCluster, type TestCluster } from './test-cluster.ts'
 import { runInProcesses, type TestFile, type TestRun } from './test-processes.ts'
 import { type FileResult, totalsOf } from './test-report.ts'
 
@@ -21,6 +21,7 @@ const nightly = [
   'test/database/plans.test.ts',
   'test/database/pooler.test.ts',
 ]
+const isNightly = (file: string) => nightly.some((part) => file.startsWith(part))
 /** What `npm run test:distributed` runs on a Citus cluster. Left out is what reads plans, which Citus writes as text. */
 const onCitus = [
   'test/distributed',
@@ -80,7 +81,9 @@ async function test(): Promise<number> {
   const named = values.distributed && words.length === 0 ? onCitus : words
   const files = await chooseFiles(named, values.all, times)
   await buildConsole() // for the tests that open its pages
-  const servers = citus ? await startCitus(citus) : [process.env.TEST_DATABASE_URL || (await startCluster())]
+  const servers = citus
+    ? await startCitus(citus)
+    : [process.env.TEST_DATABASE_URL || (await startCluster(files))]
   const [url, ...workers] = servers
   if (interrupted) return 130
   run = runInProcesses(files, {
@@ -114,9 +117,7 @@ async function chooseFiles(
   times: Record<string, number>,
 ): Promise<TestFile[]> {
   const found = named.length > 0 ? await filesOf(named) : await filesOf([join(root, 'test')])
-  const wanted = found.filter(
-    (file) => all || named.length > 0 || !nightly.some((part) => file.startsWith(part)),
-  )
+  const wanted = found.filter((file) => all || named.length > 0 || !isNightly(file))
   if (wanted.length === 0)
     throw new Error('There is no such test file. Run: npm test -- <file or folder> ...')
   const texts = new Map<string, string>()
@@ -140,8 +141,9 @@ async function filesOf(named: readonly string[]): Promise<string[]> {
   return found.map((file) => relative(root, file))
 }
 
-async function startCluster(): Promise<string> {
-  const started = await startTestCluster()
+/** Starts a cluster and gives its address. The nightly tests have large tables, which need the plans of production. */
+async function startCluster(files: readonly TestFile[]): Promise<string> {
+  const started = await startTestCluster(files.some(({ file }) => isNightly(file)) ? {} : onePlan)
   cluster = started
   for (const note of started.notes) console.log(note)
   return started.superuserUrl
