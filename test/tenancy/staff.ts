@@ -1,5 +1,5 @@
 import { countedTables } from '../../src/database/count-rows.ts'
-import { withClient } from '../helpers/query.ts'
+import { rowsOf } from '../helpers/query.ts'
 import { type Answer, type Client, type Service, tokenIn } from '../helpers/service.ts'
 
 /** A member of a tenant, logged in to it. */
@@ -59,7 +59,7 @@ export async function foundFirm(service: Service): Promise<Firm> {
 
 /** Runs one query as superuser, to read what no role of the service can. */
 export const look = (service: Service, query: string, values: unknown[] = []) =>
-  withClient(service.databases.superuser, async (client) => (await client.query(query, values)).rows)
+  rowsOf(service.databases.superuser, query, values)
 
 /** The types of a tenant's events that start with `prefix`, oldest first. */
 export async function eventsOf(service: Service, tenantId: string, prefix = 'tenant.'): Promise<string[]> {

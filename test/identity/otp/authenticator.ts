@@ -1,9 +1,9 @@
 import { generateSync } from 'otplib'
-import pg from 'pg'
 import type { Test } from 'tap'
 import { readConfig } from '../../../src/settings/config.ts'
 import { serveApi } from '../../../src/start/serve.ts'
 import { distributed, preparedStatements } from '../../helpers/database.ts'
+import { rowsOf } from '../../helpers/query.ts'
 import {
   type Answer,
   type Client,
@@ -52,15 +52,8 @@ export async function requireMfa(service: Service, tenantId: string, required = 
 }
 
 /** Changes rows as the superuser, for changes that no route makes. */
-export async function changeRows(service: Service, statement: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: service.databases.superuser })
-  await client.connect()
-  try {
-    return (await client.query(statement)).rows
-  } finally {
-    await client.end()
-  }
-}
+export const changeRows = (service: Service, statement: string) =>
+  rowsOf(service.databases.superuser, statement)
 
 /** Logs in and returns any answer: tokens, a request for a second factor, or a refusal. */
 export const attemptLogin = (
