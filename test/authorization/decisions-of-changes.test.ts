@@ -1,8 +1,8 @@
 import t from 'tap'
-import { startService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { look } from '../tenancy/staff.ts'
 
-const service = await startService(t, { workers: false })
+const service = await sharedService(t, { workers: false })
 const ada = await service.signUp()
 const roles = `/api/v1/tenants/${ada.tenantId}/roles/`
 

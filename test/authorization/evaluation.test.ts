@@ -4,10 +4,11 @@ import { serviceResources } from '../../src/policy-engine/catalogue/actions.ts'
 import { reservedResources } from '../../src/policy-engine/catalogue/reserved-names.ts'
 import { serviceObjects } from '../../src/start/objects.ts'
 import { colleague } from '../helpers/colleague.ts'
-import { type Client, startService, tokenIn } from '../helpers/service.ts'
+import { type Client, tokenIn } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { certified, customer, record } from './certification.ts'
 
-const service = await startService(t)
+const service = await sharedService(t)
 const policies = '/api/v1/policies/'
 const evaluation = '/access/v1/evaluation'
 const user = (id: string, properties?: object) => ({ type: 'user', id, ...(properties && { properties }) })

@@ -1,9 +1,9 @@
 import pg from 'pg'
 import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
-import { startService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
-const service = await startService(t, { workers: false })
+const service = await sharedService(t, { workers: false })
 const decisions = '/api/v1/decisions/'
 const evaluation = '/access/v1/evaluation'
 

@@ -5,8 +5,9 @@ import { resolveOpa } from '../../src/policy-engine/opa/opa.ts'
 import { colleague } from '../helpers/colleague.ts'
 import type { Client } from '../helpers/service.ts'
 import { startService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
-const service = await startService(t, { workers: false })
+const service = await sharedService(t, { workers: false })
 const policies = '/api/v1/policies/'
 
 // biome-ignore lint/suspicious/noExplicitAny: tests check the content of answers

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
-import { startService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
-const service = await startService(t)
+const service = await sharedService(t)
 const policies = '/api/v1/policies/'
 
 t.test('an explained denial names the allow policies that did not apply, and what failed', async (t) => {
