@@ -22,7 +22,7 @@ import { tenantWords } from './context-words.ts'
 import { hiddenMs, mailAddressOwner } from './mail-address-owner.ts'
 import { refuseWeakPassword } from './password-policy.ts'
 
-interface RegisterBody {
+export interface RegisterBody {
   email: string
   password: string
   first_name: string
@@ -41,19 +41,40 @@ export async function register(
   requestInfo: RequestInfo,
   body: RegisterBody,
 ): Promise<{ id: string; email: string }> {
-  const { person, offer } = await deps.passwords.expecting(() => prepare(deps, requestInfo, body))
-  const { id, email } = person
-  if (deps.config.REGISTRATION_HIDE_EXISTING)
-    await padDuration(hiddenMs, async () => {
-      if (!(await createAccount(deps, requestInfo, person, offer)))
-        await mailAddressOwner(deps, email, requestInfo)
-    })
-  else if (!(await createAccount(deps, requestInfo, person, offer))) throw addressInUse()
+  const attempt = deps.config.REGISTRATION_HIDE_EXISTING ? registerUnseen : registerOrRefuse
+  const { id, email } = await attempt(deps, requestInfo, body)
   return { id, email }
 }
 
+/** The same whatever the settings say: answers alike, and in the same time, for an address in use, and mails its owner. */
+export async function registerUnseen(
+  deps: Deps,
+  requestInfo: RequestInfo,
+  body: RegisterBody,
+): Promise<NewPerson> {
+  const { person, offer } = await prepare(deps, requestInfo, body)
+  await padDuration(hiddenMs, async () => {
+    if (!(await createAccount(deps, requestInfo, person, offer)))
+      await mailAddressOwner(deps, person.email, requestInfo)
+  })
+  return person
+}
+
+async function registerOrRefuse(
+  deps: Deps,
+  requestInfo: RequestInfo,
+  body: RegisterBody,
+): Promise<NewPerson> {
+  const { person, offer } = await prepare(deps, requestInfo, body)
+  if (!(await createAccount(deps, requestInfo, person, offer))) throw addressInUse()
+  return person
+}
+
 /** What comes before the first write: limits, the invitation, and the hash of the password. */
-async function prepare(deps: Deps, requestInfo: RequestInfo, body: RegisterBody) {
+const prepare = (deps: Deps, requestInfo: RequestInfo, body: RegisterBody) =>
+  deps.passwords.expecting(() => hashInTurn(deps, requestInfo, body))
+
+async function hashInTurn(deps: Deps, requestInfo: RequestInfo, body: RegisterBody) {
   const { clock, passwords, limiters } = deps
   await limiters.take(registerUses(requestInfo.ip))
   const { email, first_name: firstName, last_name: lastName } = body
@@ -68,7 +89,8 @@ async function prepare(deps: Deps, requestInfo: RequestInfo, body: RegisterBody)
 const addressInUse = () =>
   invalidField('email', 'This address has an account already. Log in, or reset the password.', 'taken')
 
-type NewPerson = Person & { passwordHash: string }
+/** A person with the hash of the password that they chose. */
+export type NewPerson = Person & { passwordHash: string }
 
 /** False, and nothing is stored, if the address already has an account. */
 function createAccount(
