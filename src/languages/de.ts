@@ -402,7 +402,12 @@ export const de: Texts = {
 
   pages: {
     email: 'E-Mail-Adresse',
+    first_name: 'Vorname',
+    last_name: 'Nachname',
+    optional: 'optional',
+    newPasswordHint: 'Mindestens 8 Zeichen.',
     continue: 'Weiter',
+    back: 'Zurück zur Anmeldung',
     change: 'Ändern',
     again: 'Von vorn beginnen',
     errorTitle: 'Das hat nicht geklappt',
@@ -412,7 +417,33 @@ export const de: Texts = {
       isNew: 'Neu hier?',
       register: 'Konto anlegen',
     },
+    register: {
+      title: 'Konto anlegen',
+      isKnown: 'Sie haben schon eines?',
+      sent: (email) =>
+        `Wir haben eine E-Mail an ${email} geschickt. Öffnen Sie den Link darin in diesem Browser: Er bestätigt die Adresse und meldet Sie an.`,
+    },
+    forgot: {
+      title: 'Passwort zurücksetzen',
+      lead: 'Geben Sie die Adresse Ihres Kontos ein. Wir schicken Ihnen einen Link, mit dem Sie ein neues Passwort wählen.',
+      send: 'Link senden',
+      sent: (email) =>
+        `Wenn es zu ${email} ein Konto gibt, haben wir eine E-Mail dorthin geschickt. Mit dem Link darin wählen Sie ein neues Passwort.`,
+    },
+    sent: {
+      title: 'Sehen Sie in Ihr Postfach',
+      notThere: 'Nichts angekommen? Warten Sie einen Moment, und sehen Sie auch im Spam-Ordner nach.',
+      otherAddress: 'Eine andere Adresse verwenden',
+    },
     password: { title: 'Passwort eingeben', label: 'Passwort', forgot: 'Passwort vergessen?' },
+    passkey: {
+      signIn: 'Mit einem Passkey anmelden',
+      show: 'Passkey verwenden',
+      lead: 'Bestätigen Sie mit Ihrem Passkey, dass Sie es sind.',
+      noScript: 'Ein Passkey braucht JavaScript. Erlauben Sie es für diese Seite, und laden Sie sie neu.',
+      failed:
+        'Der Passkey wurde nicht verwendet. Versuchen Sie es noch einmal, oder machen Sie ohne ihn weiter.',
+    },
     code: {
       title: 'Bestätigen Sie, dass Sie es sind',
       ofApp: 'Geben Sie den Code aus Ihrer Authenticator-App ein.',
@@ -439,6 +470,8 @@ export const de: Texts = {
       invalid_credentials: () =>
         'Adresse und Passwort passen nicht zusammen. Prüfen Sie beides, oder setzen Sie das Passwort zurück.',
       otp_invalid: () => 'Dieser Code stimmt nicht oder ist abgelaufen. Nehmen Sie den neuesten.',
+      passkey_invalid: () =>
+        'Dieser Passkey wurde nicht angenommen: Er ist hier unbekannt, oder es hat zu lange gedauert. Versuchen Sie es noch einmal, oder machen Sie ohne ihn weiter.',
       account_locked: (wait) =>
         `Zu viele Versuche. Warten Sie ${minutes(wait)}, oder setzen Sie das Passwort zurück.`,
       throttled: (wait) => `Zu viele Versuche. Warten Sie ${minutes(wait)}.`,
@@ -462,7 +495,19 @@ export const de: Texts = {
         'Der Dienst ist gerade nicht vollständig. Versuchen Sie es gleich wieder.',
       internal_error: () => 'Der Dienst hat versagt. Der Fehler ist notiert. Versuchen Sie es gleich wieder.',
     },
-    faults: {},
+    otherRefusal: () => 'Das wurde abgelehnt. Beginnen Sie von vorn.',
+    faults: {
+      'email.invalid': 'Das ist keine E-Mail-Adresse. Sie sieht aus wie ada@example.com.',
+      'password.invalid': 'Ein Passwort hat 8 bis 128 Zeichen.',
+      'password.too_common':
+        'Dieses Passwort kennen Angreifer: Es wurde anderswo gestohlen. Wählen Sie ein anderes.',
+      'password.too_close':
+        'Ein Passwort darf weder Ihr Name noch Ihre Adresse sein, und auch nicht der Name einer Organisation oder dieses Dienstes. Wählen Sie ein anderes.',
+      required: 'Hier fehlt etwas.',
+      too_small: 'Hier fehlt etwas.',
+      too_big: 'Dieser Text ist zu lang.',
+    },
+    otherFault: () => 'Das passt hier nicht.',
   },
 }
 

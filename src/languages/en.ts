@@ -412,7 +412,12 @@ export const en = {
   /** By page (src/pages/sign-in). */
   pages: {
     email: 'E-mail address',
+    first_name: 'First name',
+    last_name: 'Last name',
+    optional: 'optional',
+    newPasswordHint: 'At least 8 characters.',
     continue: 'Continue',
+    back: 'Back to sign-in',
     change: 'Change',
     again: 'Begin again',
     errorTitle: 'This did not work',
@@ -422,7 +427,33 @@ export const en = {
       isNew: 'New here?',
       register: 'Create an account',
     },
+    register: {
+      title: 'Create an account',
+      isKnown: 'Do you have one?',
+      sent: (email: string) =>
+        `We sent a mail to ${email}. Open its link in this browser to confirm the address, and you are signed in.`,
+    },
+    forgot: {
+      title: 'Reset your password',
+      lead: 'Enter the address of your account. We mail you a link to choose a new password.',
+      send: 'Mail me a link',
+      sent: (email: string) =>
+        `If ${email} has an account, we sent a mail there. Its link lets you choose a new password.`,
+    },
+    /** After a page that mails something. */
+    sent: {
+      title: 'Look into your mailbox',
+      notThere: 'Nothing there? Wait a moment, and look among the unwanted mails too.',
+      otherAddress: 'Use another address',
+    },
     password: { title: 'Enter your password', label: 'Password', forgot: 'Forgot your password?' },
+    passkey: {
+      signIn: 'Sign in with a passkey',
+      show: 'Use a passkey',
+      lead: 'Use your passkey to go on.',
+      noScript: 'A passkey needs JavaScript. Switch it on for this site, and load the page again.',
+      failed: 'The passkey was not used. Try again, or go on without it.',
+    },
     code: {
       title: 'Confirm that it is you',
       ofApp: 'Enter the code that your authenticator app shows.',
@@ -448,6 +479,8 @@ export const en = {
     refusals: {
       invalid_credentials: () => 'Address and password do not match. Check both, or reset your password.',
       otp_invalid: () => 'This code is not right, or too old. Use the newest one.',
+      passkey_invalid: () =>
+        'This passkey was not accepted: it is unknown here, or it took too long. Try again, or go on without it.',
       account_locked: (wait) => `Too many attempts. Try again in ${minutes(wait)}, or reset your password.`,
       throttled: (wait) => `Too many attempts. Try again in ${minutes(wait)}.`,
       channel_disabled: () =>
@@ -465,8 +498,20 @@ export const en = {
       dependency_unavailable: () => 'The service is not complete just now. Try again in a moment.',
       internal_error: () => 'The service has failed. The fault is noted. Try again in a moment.',
     } as Record<string, ((wait: number) => string) | undefined>,
+    /** For a refusal that is not among these. `message` is the API's. */
+    otherRefusal: (message: string) => message,
     /** By field and code of a fault, or by its code. */
-    faults: {} as Record<string, string | undefined>,
+    faults: {
+      'email.invalid': 'This is no e-mail address. It looks like ada@example.com.',
+      'password.invalid': 'A password has 8 to 128 characters.',
+      'password.too_common': 'Attackers know this password: it was stolen elsewhere. Choose another one.',
+      'password.too_close':
+        'A password must not be your name, your address, or the name of an organisation or of this service. Choose another one.',
+      required: 'This is missing.',
+      too_small: 'This is missing.',
+      too_big: 'This text is too long.',
+    } as Record<string, string | undefined>,
+    otherFault: (detail: string) => detail,
   },
 }
 

@@ -1,8 +1,12 @@
+import type { Context } from 'koa'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import { type RegisterBody, registerUnseen } from '../../identity/auth/register.ts'
+import { handOut } from '../../identity/sign-in/outcome.ts'
+import { type Registered, signInRegistered } from '../../identity/sign-in/sign-in-registered.ts'
 import type { PathDeps } from '../../request/request-context.ts'
 import { type RouteCall, routeCall } from '../../request/request-path.ts'
-import type { Method, Route } from '../../request/route.ts'
+import type { AnyInput, Method, Route } from '../../request/route.ts'
 import type { VerifyDeps } from '../../request/verify-token.ts'
 import { loginCookie } from '../browser-session/cookie.ts'
 import { cookieCredentials } from '../browser-session/credentials.ts'
@@ -13,13 +17,30 @@ export type PageDeps = Deps & PathDeps & VerifyDeps
 export function callsOf(deps: PageDeps, routes: readonly Route[]) {
   const session = cookieCredentials(deps, loginCookie, 'session')
   const waiting = cookieCredentials(deps, loginCookie, 'pending')
-  const call = (method: Method, path: string, credentials = session): RouteCall => {
+  const find = (method: Method, path: string): Route => {
     const route = routes.find((one) => one.method === method && one.path === `/api/v1/${path}`)
     if (!route) throw new Error(`The sign-in pages need ${method} /api/v1/${path}`)
-    return routeCall(deps, route, credentials)
+    return route
   }
+  const call = (method: Method, path: string, credentials = session): RouteCall =>
+    routeCall(deps, find(method, path), credentials)
+  // A page answers alike for free and taken addresses, whatever the settings say.
+  const unseen = {
+    ...find('POST', 'auth/register'),
+    handle: ({ requestInfo, body }: AnyInput) => registerUnseen(deps, requestInfo, body as RegisterBody),
+  } as Route
   return {
+    register: routeCall(deps, unseen, session),
+    async signInRegistered(http: Context, registered: Registered) {
+      const outcome = await signInRegistered(deps, http.state.requestInfo, registered)
+      return outcome && session.handOut(http, handOut(outcome))
+    },
+    mailReset: call('POST', 'auth/password/reset'),
     logIn: call('POST', 'auth/login'),
+    passkeyOptions: call('POST', 'auth/passkeys/login/options'),
+    usePasskey: call('POST', 'auth/passkeys/login'),
+    ownPasskeyOptions: call('POST', 'auth/passkeys/verify/options', waiting),
+    showPasskey: call('POST', 'auth/passkeys/verify', waiting),
     showFactor: call('POST', 'auth/otp/verify', waiting),
     mailCode: call('POST', 'auth/otp/email/send', waiting),
     profile: call('GET', 'users/me'),

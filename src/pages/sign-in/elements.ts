@@ -1,4 +1,4 @@
-import type { ApiError } from '../../errors.ts'
+import type { ApiError, FieldError } from '../../errors.ts'
 import type { Texts } from '../../languages/en.ts'
 import { type Html, type HtmlValue, html } from '../../text/html.ts'
 import type { Visit } from './visit.ts'
@@ -13,8 +13,13 @@ export const link = (visit: Visit, path: string, words: string): Html =>
   html`<a href="${pageUrl(visit, path)}">${words}</a>`
 
 /** A form that posts to a page. */
-export const form = (visit: Visit, path: string, content: HtmlValue, { id = '' } = {}): Html => html`
-<form method="post" action="${pageUrl({ ...visit, returnTo: null }, path)}"${id ? html` id="${id}"` : null}>
+export const form = (
+  visit: Visit,
+  path: string,
+  content: HtmlValue,
+  { more = null }: { more?: Html | null } = {},
+): Html => html`
+<form method="post" action="${pageUrl({ ...visit, returnTo: null }, path)}"${more}>
 <input type="hidden" name="form_token" value="${visit.formToken}">
 ${visit.returnTo ? html`<input type="hidden" name="return_to" value="${visit.returnTo}">\n` : null}${content}
 </form>`
@@ -31,19 +36,20 @@ interface Field {
   more?: Html
   hint?: string
   value?: string
+  isOptional?: boolean
 }
 
 /** A field with its label, hint and fault. Passwords and codes are never shown again. */
 export function field(
   visit: Visit,
-  { name, label, type = 'text', autocomplete, more, hint, value }: Field,
+  { name, label, type = 'text', autocomplete, more, hint, value, isOptional = false }: Field,
 ): Html {
   const fault = faultOf(visit, name)
   const secret = type === 'password' || autocomplete === 'one-time-code'
   const shown = value ?? (secret ? '' : (visit.form[name] ?? ''))
   const described = [hint && `${name}-hint`, fault && `${name}-fault`].filter(Boolean).join(' ')
-  return html`<label for="${name}">${label}</label>
-<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" value="${shown}" required${
+  return html`<label for="${name}">${label}${isOptional ? html` <small>${visit.texts.optional}</small>` : null}</label>
+<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" value="${shown}"${isOptional ? null : html` required=""`}${
     described ? html` aria-describedby="${described}"` : null
   }${fault ? html` aria-invalid="true"` : null}${more ? html` ${more}` : null}>
 ${hint ? html`<p class="hint" id="${name}-hint">${hint}</p>\n` : null}${
@@ -60,12 +66,16 @@ export function refusalOf({ texts, refusal }: Visit, ...fields: string[]): Html 
 
 function faultOf({ texts, refusal }: Visit, name: string): string | null {
   const fault = refusal?.errors.find(({ field }) => field === name)
-  return fault ? (texts.faults[`${name}.${fault.code}`] ?? texts.faults[fault.code] ?? fault.detail) : null
+  return fault ? faultWords(texts, fault) : null
 }
 
-/** The words for a refusal in the reader's language. Those of the API where the pages expect none. */
-export function sentenceOf(texts: Texts['pages'], { code, headers, message }: ApiError): string {
+const faultWords = ({ faults, otherFault }: Texts['pages'], { field, code, detail }: FieldError): string =>
+  faults[`${field}.${code}`] ?? faults[code] ?? otherFault(detail)
+
+/** The words for a refusal in the reader's language. */
+export function sentenceOf(texts: Texts['pages'], { code, headers, message, errors }: ApiError): string {
+  if (errors.length > 0) return errors.map((fault) => faultWords(texts, fault)).join(' ')
   const wait = Number(headers['Retry-After'] ?? 0)
   const words = texts.refusals[code]
-  return words ? words(wait) : message
+  return words ? words(wait) : texts.otherRefusal(message)
 }

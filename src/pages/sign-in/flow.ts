@@ -1,6 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Context } from 'koa'
 import type { Deps } from '../../deps.ts'
+import type { Registered } from '../../identity/sign-in/sign-in-registered.ts'
 import { clearCookie, cookieValue, writeCookie } from '../browser-session/cookie.ts'
 
 /**
@@ -14,10 +15,12 @@ export interface Flow {
   email?: string
   /** The language that was chosen (BCP 47). */
   locale?: string
+  /** Where the sign-in leads that a mailed link goes on with. */
+  returnTo?: string | null
   /** Of the mailed link that was asked for last. */
   nonce?: string
-  /** The account that this browser made, and the SHA-256 of its password's hash: its first proof goes on to the sign-in. */
-  registered?: { userId: string; passwordHash: string; at: number }
+  /** The account that this browser made, and when (ms since 1970): its first proof goes on to the sign-in. */
+  registered?: (Registered & { at: number }) | undefined
 }
 
 type FlowDeps = Pick<Deps, 'config' | 'sealer'>

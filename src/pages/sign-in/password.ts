@@ -7,12 +7,21 @@ import { go, page, type Shown, type SignInPage, signedIn, type Visit } from './v
 /** Asks for the password of the address that was typed. */
 export const passwordPage = (calls: Calls): SignInPage => ({
   path: 'password',
-  show(visit) {
-    const { texts, flow } = visit
-    if (!flow.email) return go('')
-    return page(
-      texts.password.title,
-      html`<p class="who"><span>${flow.email}</span> ${link(visit, 'address', texts.change)}</p>
+  show: passwordForm,
+  async submit(visit) {
+    const { email } = visit.flow
+    if (!email) return go('')
+    const { password = '' } = visit.form
+    return afterFactor(visit, calls, (await calls.logIn(visit.http, { email, password })) as SignInAnswer)
+  },
+})
+
+function passwordForm(visit: Visit): Shown {
+  const { texts, flow } = visit
+  if (!flow.email) return go('')
+  return page(
+    texts.password.title,
+    html`<p class="who"><span>${flow.email}</span> ${link(visit, 'address', texts.change)}</p>
 ${refusalOf(visit, 'password')}${form(
   visit,
   'password',
@@ -26,15 +35,8 @@ ${field(visit, {
 })}${button(texts.address.title)}`,
 )}
 <p class="aside">${link(visit, 'forgot', texts.password.forgot)}</p>`,
-    )
-  },
-  async submit(visit) {
-    const { email } = visit.flow
-    if (!email) return go('')
-    const { password = '' } = visit.form
-    return afterFactor(visit, calls, (await calls.logIn(visit.http, { email, password })) as SignInAnswer)
-  },
-})
+  )
+}
 
 /**
  * Where a sign-in goes on. A code is mailed at once where no other factor can be shown: the person would have to press a

@@ -12,10 +12,12 @@ import { callsOf, type PageDeps } from './calls.ts'
 import { codePages } from './code.ts'
 import { pageUrl, sentenceOf } from './elements.ts'
 import { formToken, isOwnForm, newFlow, readFlow, writeFlow } from './flow.ts'
+import { forgotPages } from './forgot.ts'
 import { documentOf, headers, type Look } from './layout.ts'
 import { passwordPage } from './password.ts'
 import { readForm } from './read-form.ts'
 import { refuseForeignForms } from './refuse-foreign-forms.ts'
+import { registerPages } from './register.ts'
 import { returnPath } from './return-to.ts'
 import { sessionPages } from './session.ts'
 import type { Shown, SignInPage, Visit } from './visit.ts'
@@ -30,6 +32,8 @@ export function signInPages(deps: PageDeps, routes: readonly Route[]): Middlewar
     addressPage,
     passwordPage(calls),
     ...codePages(deps, calls),
+    ...registerPages(deps, calls),
+    ...forgotPages(calls),
     ...sessionPages(deps, calls),
   ]
   const style = asset('/sign-in/style.css', readFileSync(new URL('../browser/sign-in.css', import.meta.url)))

@@ -1,0 +1,99 @@
+import t from 'tap'
+import { sharedService } from '../../helpers/shared-service.ts'
+import { startBeside } from '../../identity/otp/authenticator.ts'
+import { openPages } from './page-client.ts'
+
+// People make an account, and get back into one, on the pages of the service.
+
+const service = await sharedService(t)
+
+const someone = {
+  email: 'grace@example.com',
+  first_name: 'Grace',
+  last_name: 'Hopper',
+  password: 'a nanosecond of wire',
+}
+
+async function register(person: Record<string, string>, headers: Record<string, string> = {}) {
+  const pages = openPages(service, { headers })
+  await pages.visit('/sign-in/register/')
+  return { pages, seen: await pages.send(person) }
+}
+
+t.test('an account is made, and a mail is on its way', async (t) => {
+  const { seen } = await register(someone)
+  t.match(seen, { status: 200, title: 'Look into your mailbox' })
+  t.match(seen.text, 'We sent a mail to grace@example.com')
+  t.match(await service.mailTo(someone.email, 'Confirm'), { subject: /Confirm/ })
+  t.ok(await service.logIn(someone))
+})
+
+t.test('an address that is taken looks like a free one, and its owner is told', async (t) => {
+  const owner = await service.signUp()
+  const timed = async (email: string) => {
+    const begun = performance.now()
+    const { pages, seen } = await register({ ...someone, email })
+    const size = pages.cookies.get('bailiwick-flow')!.length
+    return { ms: performance.now() - begun, size, text: seen.text.replaceAll(email, '') }
+  }
+  const free = await timed(owner.email.replace('person', 'nobody'))
+  const taken = await timed(owner.email)
+  t.equal(taken.text, free.text)
+  t.equal(taken.size, free.size)
+  for (const { ms } of [free, taken]) t.ok(ms >= 200, 'the time shows nothing')
+  t.match(await service.mailTo(owner.email, 'already'), { subject: 'You already have an account' })
+  t.ok(await service.logIn(owner), 'with the password from before')
+})
+
+t.test('what is wrong stands at its field, in the language of the reader', async (t) => {
+  const wrong: [Record<string, string>, string, string][] = [
+    [{ email: 'grace@' }, 'This is no e-mail address', 'Das ist keine E-Mail-Adresse'],
+    [{ password: 'short' }, 'A password has 8 to 128', 'Ein Passwort hat 8 bis 128'],
+    [{ password: 'password1' }, 'Attackers know this password', 'Dieses Passwort kennen Angreifer'],
+    [{ password: 'GraceHopper' }, 'must not be your name', 'darf weder Ihr Name'],
+    [{ first_name: 'G'.repeat(200) }, 'This text is too long', 'Dieser Text ist zu lang'],
+    [{ password: '' }, 'A password has 8 to 128', 'Ein Passwort hat 8 bis 128'],
+  ]
+  for (const [more, english, german] of wrong)
+    for (const [language, words] of [
+      ['en', english],
+      ['de', german],
+    ] as const) {
+      const given = { ...someone, email: 'grace@example.org', ...more }
+      const { seen } = await register(given, { 'Accept-Language': language })
+      const [name = ''] = Object.keys(more)
+      t.equal(seen.status, 400)
+      t.equal(seen.alert, null)
+      t.match(seen.text, new RegExp(`id="${name}-fault">[^<]*${words}`))
+      t.match(seen.text, 'value="Hopper"', 'what was typed is kept')
+      t.notMatch(seen.text, `value="${given.password || 'none'}"`, 'except the password')
+    }
+})
+
+t.test(
+  'a link for a new password is promised to every address, and sent to those with an account',
+  async (t) => {
+    const person = await service.signUp()
+    const ask = async (email: string) => {
+      const pages = openPages(service)
+      await pages.visit('/sign-in/forgot/')
+      return pages.send({ email })
+    }
+    const [known, unknown] = [await ask(person.email), await ask('unknown@example.com')]
+    t.match(known, { status: 200, title: 'Look into your mailbox' })
+    t.equal(known.text.replaceAll(person.email, ''), unknown.text.replaceAll('unknown@example.com', ''))
+    t.match(await service.mailTo(person.email, 'eset'), { subject: /eset/ })
+    t.match(await ask('nowhere'), { status: 400, title: 'Reset your password' })
+  },
+)
+
+t.test('who asks too often waits, and is told so in their language', async (t) => {
+  const env = { RATE_LIMIT_ENABLED: 'true', RATE_LIMIT_MAIL_PER_MINUTE: '1' }
+  const url = await startBeside(t, service, env)
+  const pages = openPages({ url }, { headers: { 'Accept-Language': 'de' } })
+  for (const status of [200, 429]) {
+    await pages.visit('/sign-in/forgot/')
+    t.equal((await pages.send({ email: 'often@example.com' })).status, status)
+  }
+  t.match(pages.seen().alert, /Zu viele Versuche\. Warten Sie 1 Minute/)
+})
