@@ -4,6 +4,7 @@ import type { Visit } from './visit.ts'
 /** What the pages load, by address below the service. */
 export interface Look {
   style: string
+  script: string
 }
 
 /**
@@ -23,7 +24,7 @@ const mark = html`<svg class="mark" viewBox="-9 -9 40 40" fill="currentColor" ar
 
 /** A page as a document. `refresh`: the address that it leads to by itself. */
 export const documentOf = (
-  { style }: Look,
+  { style, script }: Look,
   { language, prefix }: Visit,
   { title, content, refresh }: { title: string; content: Html; refresh?: string },
 ): Html => html`<!doctype html>
@@ -36,6 +37,7 @@ export const documentOf = (
 ${refresh ? html`<meta http-equiv="refresh" content="0;url=${refresh}">\n` : null}<title>${title}</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="${prefix}${style}">
+<script src="${prefix}${script}" defer></script>
 </head>
 <body>
 <main>

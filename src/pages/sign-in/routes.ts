@@ -14,6 +14,7 @@ import { pageUrl, sentenceOf } from './elements.ts'
 import { formToken, isOwnForm, newFlow, readFlow, writeFlow } from './flow.ts'
 import { forgotPages } from './forgot.ts'
 import { documentOf, headers, type Look } from './layout.ts'
+import { passkeyPages } from './passkey.ts'
 import { passwordPage } from './password.ts'
 import { readForm } from './read-form.ts'
 import { refuseForeignForms } from './refuse-foreign-forms.ts'
@@ -29,24 +30,29 @@ import type { Shown, SignInPage, Visit } from './visit.ts'
 export function signInPages(deps: PageDeps, routes: readonly Route[]): Middleware {
   const calls = callsOf(deps, routes)
   const pages: SignInPage[] = [
-    addressPage,
+    addressPage(deps),
+    ...passkeyPages(deps, calls),
     passwordPage(calls),
     ...codePages(deps, calls),
     ...registerPages(deps, calls),
     ...forgotPages(calls),
     ...sessionPages(deps, calls),
   ]
-  const style = asset('/sign-in/style.css', readFileSync(new URL('../browser/sign-in.css', import.meta.url)))
-  const look: Look = { style: style.href }
+  const style = fromBrowser('/sign-in/style.css', 'sign-in.css')
+  const script = fromBrowser('/sign-in/passkey.js', 'passkey.js')
+  const look: Look = { style: style.href, script: script.href }
   const served: Served[] = pages.flatMap((one) => [
     { method: 'GET', path: `/sign-in/${one.path}`, handle: showing(deps, look, one) },
     ...(one.submit
       ? [{ method: 'POST' as const, path: `/sign-in/${one.path}`, handle: submitting(deps, look, one) }]
       : []),
   ])
-  served.push({ method: 'GET', path: style.path, handle: style.serve })
+  for (const { path, serve } of [style, script]) served.push({ method: 'GET', path, handle: serve })
   return inFolder(deps, look, dispatch(served))
 }
+
+const fromBrowser = (path: string, name: string) =>
+  asset(path, readFileSync(new URL(`../browser/${name}`, import.meta.url)))
 
 /** Errors below `/sign-in/` are pages, too. */
 const inFolder =
@@ -136,6 +142,10 @@ function answer(http: Context, look: Look, visit: Visit, shown: Shown): void {
   switch (shown.kind) {
     case 'page':
       write(http, look, visit, shown)
+      break
+    case 'data':
+      http.set('Cache-Control', 'no-store')
+      http.body = shown.body
       break
     case 'go':
       redirect(http, pageUrl(visit, shown.to))

@@ -32,7 +32,7 @@ export const sessionPages = (deps: Deps, calls: Calls): SignInPage[] => {
       async show(visit) {
         const profile = await profileOf(visit)
         if (profile) return visit.returnTo ? signedIn(visit) : signedInAs(visit, profile)
-        return (await waits(visit)) ? go('code') : addressForm(visit)
+        return (await waits(visit)) ? go('code') : addressForm(deps, visit)
       },
     },
     {

@@ -31,6 +31,8 @@ export type Shown =
   | { kind: 'go'; to: string }
   /** The end of the sign-in: a path of the service. */
   | { kind: 'leave'; to: string }
+  /** JSON for the script of a page. */
+  | { kind: 'data'; body: object }
 
 /** A page below `/sign-in/`. A refused form is shown again, with what was typed. */
 export interface SignInPage {
@@ -42,6 +44,7 @@ export interface SignInPage {
 }
 
 export const page = (title: string, content: Html): Shown => ({ kind: 'page', title, content })
+export const data = (body: object): Shown => ({ kind: 'data', body })
 export const go = (to: string): Shown => ({ kind: 'go', to })
 
 /** The sign-in is done: it leads to where the person came from, else shows who is signed in. */

@@ -1,0 +1,112 @@
+import t from 'tap'
+import { assertSound, openChromium } from '../../console/real-browser.ts'
+import { noChromium } from '../../helpers/chromium.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
+import { originOf, registerPasskey, softwareAuthenticator } from '../../identity/passkeys/software-passkey.ts'
+import { openPages } from './page-client.ts'
+
+// People sign in with passkeys on the pages. The script of the pages is played here, except in Chromium.
+
+const service = await sharedService(t)
+
+type Pages = ReturnType<typeof openPages>
+type Authenticator = ReturnType<typeof softwareAuthenticator>
+
+/** Sends what the script of the page would send. */
+async function use(pages: Pages, authenticator: Authenticator, path: string) {
+  const [, form_token = ''] = /name="form_token" value="([^"]*)"/.exec(pages.seen().text)!
+  const options = await pages.post(`/sign-in/${path}/options/`, { form_token })
+  await pages.visit('/sign-in/')
+  return pages.send({ credential: JSON.stringify(authenticator.get(JSON.parse(options.text))) }, path)
+}
+
+t.test('a passkey signs a person in, without address and password', async (t) => {
+  const person = await service.signUp()
+  const { authenticator } = await registerPasskey(service, person)
+  const pages = openPages(service)
+  await pages.visit('/sign-in/?return_to=/docs')
+  t.match(pages.seen().text, /<form [^>]*data-passkey="\/sign-in\/passkey\/options\/"/)
+  t.match(await use(pages, authenticator, 'passkey'), { status: 200, title: 'You are signed in' })
+  t.match((await pages.visit('/sign-in/')).text, person.email)
+})
+
+t.test('a passkey is shown as the second factor', async (t) => {
+  const person = await service.signUp()
+  const { authenticator } = await registerPasskey(service, person)
+  const pages = openPages(service)
+  await pages.visit('/sign-in/')
+  await pages.send({ email: person.email })
+  t.match(await pages.send({ password: person.password }), { title: 'Confirm that it is you' })
+  t.match(await use(pages, authenticator, 'code/passkey'), { title: 'You are signed in' })
+})
+
+t.test('a passkey that is not known is refused on the page, in the language of the reader', async (t) => {
+  const stranger = await service.signUp()
+  const authenticator = softwareAuthenticator(originOf(service))
+  authenticator.create((await stranger.post('/api/v1/auth/passkeys/registration/', {})).body)
+  const pages = openPages(service, { headers: { 'Accept-Language': 'de' } })
+  await pages.visit('/sign-in/')
+  const refused = { status: 400, title: 'Anmelden', alert: /^Dieser Passkey wurde nicht angenommen/ }
+  t.match(await use(pages, authenticator, 'passkey'), refused)
+  t.match(await pages.send({ credential: 'no JSON' }, 'passkey'), refused)
+  const foreign = { form_token: 'x' }
+  t.equal((await pages.post('/sign-in/passkey/options/', foreign)).status, 403, 'options for other pages')
+})
+
+t.test(
+  'Chromium signs in with a passkey, and shows it after the password',
+  { skip: noChromium },
+  async (t) => {
+    const person = await service.signUp()
+    const { body: options } = await person.post('/api/v1/auth/passkeys/registration/', {})
+    const { openPage } = await openChromium(t, service)
+    const { page, faults, own } = await openPage(t)
+    const origin = originOf(service)
+    const cdp = await own.newCDPSession(page)
+    await page.goto(`${origin}/sign-in/signed-out/`)
+    await cdp.send('WebAuthn.enable')
+    await cdp.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        protocol: 'ctap2',
+        transport: 'internal',
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: true,
+        automaticPresenceSimulation: true,
+      },
+    })
+    const credential = await page.evaluate(`navigator.credentials
+    .create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(${JSON.stringify(options)}) })
+    .then((made) => made.toJSON())`)
+    await person.post('/api/v1/auth/passkeys/', { name: 'Chromium', credential })
+    const signedIn = page.getByRole('heading', { name: 'You are signed in' })
+
+    const signOut = async () => {
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await page.getByRole('heading', { name: 'You are signed out' }).waitFor()
+    }
+
+    await page.goto(`${origin}/sign-in/`) // this authenticator takes the offer among the suggestions at once
+    await signedIn.waitFor()
+    await signOut()
+
+    await page.addInitScript('PublicKeyCredential.isConditionalMediationAvailable = undefined')
+    await page.goto(`${origin}/sign-in/`)
+    await assertSound(t, page, 'the address')
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+    await signedIn.waitFor()
+    await signOut()
+
+    await page.goto(`${origin}/sign-in/`)
+    await page.getByLabel('E-mail address').fill(person.email)
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByLabel('Password').fill(person.password)
+    await assertSound(t, page, 'the password')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Confirm that it is you' }).waitFor()
+    await assertSound(t, page, 'a second factor')
+    await page.getByRole('button', { name: 'Use a passkey' }).click()
+    await signedIn.waitFor()
+    t.strictSame(faults, [])
+  },
+)
