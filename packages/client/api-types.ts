@@ -28,7 +28,7 @@ export type OtpRequired = { otp_required: true; temporary_token: string; expires
 
 export type Member = { id: string; kind: "user" | "service_account"; user: { id: string; email: string; first_name: string; last_name: string; is_active: boolean } | null; service_account: { id: string; name: string } | null; user_id: string | null; email: string | null; email_verified: boolean | null; external_id: string | null; roles: (string)[]; department_id: string | null; manager_id: string | null; status: "active" | "suspended"; attributes: Record<string, unknown>; joined_at: string; updated_at: string }
 
-export type Session = { id: string; user_agent: string; ip: string; created_at: string; last_used_at: string; expires_at: string; current: boolean; tenant_id: string; acr: "aal1" | "aal2"; amr: (string)[] }
+export type Session = { id: string; kind: "token" | "browser"; user_agent: string; ip: string; created_at: string; last_used_at: string; expires_at: string; current: boolean; tenant_id: string; acr: "aal1" | "aal2"; amr: (string)[] }
 
 export type OtpDevice = { id: string; type: "passkey" | "totp" | "email" | "static"; name: string; is_confirmed: boolean; created_at: string; last_used_at: string | null; counts_from: string | null; remaining_codes: number | null }
 

@@ -32,6 +32,7 @@ import { tokenIssuer } from '../identity/sign-in/issue-tokens.ts'
 import { userRoutes } from '../identity/users/routes.ts'
 import { applicationFeedRoutes } from '../installation/feed/routes.ts'
 import { applicationRoutes } from '../installation/manifests/routes.ts'
+import { enterConsole } from '../pages/console/enter.ts'
 import { consolePages } from '../pages/console/pages.ts'
 import { consoleRoutes } from '../pages/console/routes.ts'
 import { docsPages } from '../pages/docs/api-docs.ts'
@@ -130,7 +131,11 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   app.use(answerErrors(log))
   app.use(refuseInvalidRequests)
   if (config.HOSTED_PAGES) app.use(signInPages(path, routes))
-  if (config.CONSOLE_ENABLED) app.use(consoleRoutes(path, routes)).use(consolePages(deps.publicUrl, config))
+  if (config.CONSOLE_ENABLED)
+    app
+      .use(consoleRoutes(path, routes))
+      .use(enterConsole(path, routes))
+      .use(consolePages(deps.publicUrl, config))
   app.use(dispatch(served))
   return app
 }

@@ -16,6 +16,7 @@ import { races } from './races.ts'
 import { roleMatrix } from './role-matrix.ts'
 import { rows } from './rows.ts'
 import { secondFactors } from './second-factors.ts'
+import { signInPages } from './sign-in-pages.ts'
 import { stateMachines } from './state-machines.ts'
 import { timing } from './timing.ts'
 import { verbSweep } from './verb-sweep.ts'
@@ -32,6 +33,7 @@ export const attacks: readonly Attack[] = [
   keys,
   impersonations,
   crossSite,
+  signInPages,
   secondFactors,
   expiry,
   races,

@@ -9,6 +9,9 @@ import { countSessionsOf, type ListedSession, listSessionsOf, sessionList } from
 export const sessionSchema = z
   .object({
     id: z.uuid().meta({ description: 'Claim `sid` of its tokens' }),
+    kind: z.enum(['token', 'browser']).meta({
+      description: 'Whether its client has the tokens, or a browser a cookie of the service',
+    }),
     user_agent: z.string(),
     ip: z.string(),
     created_at: timestamp,

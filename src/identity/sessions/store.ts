@@ -179,6 +179,7 @@ export function endOldestSessions(
 const listedRow = z.object({
   id: z.uuid(),
   tenant_id: z.uuid(),
+  kind: z.enum(['token', 'browser']),
   user_agent: z.string(),
   ip: z.string(),
   acr,
@@ -196,7 +197,7 @@ export const sessionList = defineList({
   orderings: { created_at: { column: sql.fragment`created_at`, field: 'created_at' } },
 })
 
-const listed = sql.fragment`id, tenant_id, user_agent, ip, acr, amr, created_at, last_used_at, expires_at`
+const listed = sql.fragment`id, tenant_id, kind, user_agent, ip, acr, amr, created_at, last_used_at, expires_at`
 const live = (userId: string, now: number) =>
   sql.fragment`user_id = ${userId} and ended_at is null and expires_at > ${instant(now)}`
 

@@ -167,7 +167,7 @@ function authenticatedCookie(http: Context): CookieRow {
 }
 
 /** What a cookie stands for from now on: a chain that was just checked. */
-const cookieFactsOf = (deps: Deps, familyId: string): CookieFacts => ({
+export const cookieFactsOf = (deps: Deps, familyId: string): CookieFacts => ({
   familyId,
   checkedUntil: nextCheck(deps),
   pendingId: null,

@@ -47,7 +47,7 @@ export interface CookieFacts {
   expiresAt: number
 }
 
-/** Inserts a new cookie. As the system role. */
+/** Inserts a new cookie, and notes that its session is that of a browser. As the system role. */
 export async function insertCookie(
   tx: Tx,
   cookie: CookieFacts & { id: string; kind: CookieKind; cookieHash: Buffer; at: number },
@@ -57,6 +57,10 @@ export async function insertCookie(
     insert into browser_sessions (id, kind, cookie_hash, family_id, checked_until, pending_id, methods, created_at, expires_at)
     values (${id}, ${kind}, ${sql.binary(cookieHash)}, ${familyId}, ${instant(checkedUntil)}, ${pendingId},
             ${sql.array(methods, 'text')}, ${instant(at)}, ${instant(expiresAt)})`)
+  if (familyId === null) return
+  tx.later(sql.unsafe`
+    update sessions set kind = 'browser'
+    where id = (select session_id from refresh_families where id = ${familyId}) and kind <> 'browser'`)
 }
 
 /** Gives a cookie another tenant of its session. As the system role. */

@@ -76,7 +76,7 @@ function signedInAs(visit: Visit, profile: Profile) {
   const { current_tenant: tenant, memberships, email } = profile
   return page(
     texts.signedIn.title,
-    html`<p class="who"><span>${nameOf(profile)}</span><br><small>${email} · ${tenant.name}</small></p>
+    html`<p class="who"><span>${nameOf(profile)}</span> <small>${email} · ${tenant.name}</small></p>
 ${memberships.length > 1 ? html`<p>${link(visit, 'organisation', texts.signedIn.switch)}</p>` : null}
 ${form(visit, 'sign-out', button(texts.signedIn.signOut, { quiet: true }))}`,
   )

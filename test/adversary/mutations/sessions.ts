@@ -241,9 +241,9 @@ export const sessionsMutations: readonly Mutation[] = [
   },
   {
     what: 'a second factor leaves the cookie',
-    attacks: ['factors'],
+    attacks: ['factors', 'sign-in-pages'],
     file: 'src/pages/browser-session/credentials.ts',
-    find: "case 'renewed':\n      await replaceCookie(deps, http)",
+    find: "case 'renewed':\n      await replaceCookies(deps, http)",
     replace: "case 'renewed':",
   },
   {

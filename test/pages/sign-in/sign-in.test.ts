@@ -57,6 +57,19 @@ t.test('a sign-in leads to a path of the service, and to no other site', async (
     )
 })
 
+t.test('a browser is one of the sessions that a person sees, and enters the console', async (t) => {
+  const person = await service.signUp()
+  const pages = await begin(person.email, '/sign-in/?return_to=/console/enter/')
+  t.match(await pages.send({ password: person.password }), { refresh: '/console/enter/' })
+  const { body } = await person.get('/api/v1/auth/sessions/')
+  t.match(body.results, [{ kind: 'token' }, { kind: 'browser' }])
+  t.match(await pages.visit('/console/enter/?to=/members'), { status: 303, refresh: '/console/members' })
+  t.match(pages.cookies.get('bailiwick'), /^[\w-]{43}$/)
+  t.equal((await person.delete(`/api/v1/auth/sessions/${body.results[1].id}/`)).status, 204)
+  t.equal((await pages.visit('/sign-in/')).title, 'Sign in', 'ended elsewhere')
+  t.equal((await pages.visit('/console/enter/')).title, 'Sign in')
+})
+
 t.test('a second factor is asked for, by app, by mail or by recovery code', async (t) => {
   const person = await service.signUp()
   const { secret } = await enrol(service, person)
