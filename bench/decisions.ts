@@ -7,7 +7,11 @@ import { buildSlice, emptySlice } from '../src/policy-engine/compile/slice.ts'
 import { bundleName, policiesFolder, readBundle } from '../src/policy-engine/evaluate/bundle.ts'
 import { readDecision } from '../src/policy-engine/evaluate/decision.ts'
 import { openAccessEngine } from '../src/policy-engine/evaluate/engine.ts'
-import { compileModule, inputText, type PolicyInstance } from '../src/policy-engine/evaluate/module.ts'
+import {
+  inputText,
+  instantiatorOf,
+  type PolicyInstance,
+} from '../src/policy-engine/evaluate/policy-instance.ts'
 import { type DecisionQuery, policyInput } from '../src/policy-engine/evaluate/query.ts'
 import { roleQuery } from '../src/policy-engine/opa/role-table.ts'
 import { percentile } from './percentile.ts'
@@ -128,7 +132,7 @@ type Times = Omit<DecisionFigures, 'memory'>
 /** Measures every shape in each round, so that a busy moment affects all. Figures are medians of the rounds. */
 export async function measureDecisions(rounds: number): Promise<Record<string, DecisionFigures>> {
   const engine = await openAccessEngine()
-  const instance = compileModule(readBundle(`${policiesFolder}${bundleName}`))()
+  const instance = instantiatorOf(readBundle(`${policiesFolder}${bundleName}`))()
   const measured = shapes.map((shape) => {
     const { name, queries, ready } = shape()
     let asked = 0

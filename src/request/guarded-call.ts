@@ -3,7 +3,7 @@ import type { RequestContext } from './request-context.ts'
 import type { AnyInput } from './route.ts'
 
 /** What of a change its approval is about. */
-interface Asked extends Pick<GuardedCall, 'stored' | 'later'> {
+interface Guarded extends Pick<GuardedCall, 'stored' | 'later'> {
   input: Pick<AnyInput, 'params' | 'query' | 'body'>
 }
 
@@ -17,7 +17,7 @@ export function withoutPassword<Body>(body: Body): Body {
 /** The call that an approval is bound to. */
 export function guardedCall(
   { http, route, caller, now }: RequestContext,
-  { input: { params, query, body }, stored, later }: Asked,
+  { input: { params, query, body }, stored, later }: Guarded,
 ): GuardedCall {
   const { tenantId, userId, auth, requestInfo, decisionId } = caller
   const change = route.body ? withoutPassword(body) : null

@@ -10,10 +10,10 @@ import { assertGolden } from '../../src/policy-engine/evaluate/assert-golden.ts'
 import { bundleName, policiesFolder, readBundle } from '../../src/policy-engine/evaluate/bundle.ts'
 import { openAccessEngine } from '../../src/policy-engine/evaluate/engine.ts'
 import { goldenCases } from '../../src/policy-engine/evaluate/golden-cases.ts'
-import { compileModule } from '../../src/policy-engine/evaluate/module.ts'
+import { instantiatorOf } from '../../src/policy-engine/evaluate/policy-instance.ts'
 import { roleTable } from '../../src/policy-engine/opa/role-table.ts'
 
-const instance = compileModule(readBundle(`${policiesFolder}${bundleName}`))()
+const instance = instantiatorOf(readBundle(`${policiesFolder}${bundleName}`))()
 
 t.test('the compiled policies answer every golden case', async (t) => {
   t.ok(goldenCases(policiesFolder).length > 1000)

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { policiesFolder } from '../../src/policy-engine/evaluate/bundle.ts'
 import { goldenCases } from '../../src/policy-engine/evaluate/golden-cases.ts'
-import { compileModule, inputText } from '../../src/policy-engine/evaluate/module.ts'
+import { inputText, instantiatorOf } from '../../src/policy-engine/evaluate/policy-instance.ts'
 import {
   checkInstallationRules,
   openInstallationEngine,
@@ -77,7 +77,7 @@ t.test(
         const engine = await openInstallationEngine({ ...options, folder: folderOf(texts) }).catch(String)
         // Two of the generated values for `_effect` are a conflict, which opa reports.
         if (typeof engine === 'string') return /conflict/.test(engine)
-        const instance = compileModule(engine.bundle)()
+        const instance = instantiatorOf(engine.bundle)()
         return golden.every(({ input, slice, effect }) => {
           const answer = instance.evaluate('authz/decision', inputText(input), slice) as { effect: string }
           if (answer.effect !== effect) taken++

@@ -4,11 +4,15 @@ import { buildSlice, emptySlice } from '../../src/policy-engine/compile/slice.ts
 import { bundleName, policiesFolder, readBundle } from '../../src/policy-engine/evaluate/bundle.ts'
 import { readDecision } from '../../src/policy-engine/evaluate/decision.ts'
 import { evaluationRunner } from '../../src/policy-engine/evaluate/instances.ts'
-import { compileModule, inputText, type PolicyInstance } from '../../src/policy-engine/evaluate/module.ts'
+import {
+  inputText,
+  instantiatorOf,
+  type PolicyInstance,
+} from '../../src/policy-engine/evaluate/policy-instance.ts'
 import { type AnyQuery, policyInput } from '../../src/policy-engine/evaluate/query.ts'
 import { built, question, type Written } from '../policies/stage.ts'
 
-const compiled = compileModule(readBundle(`${policiesFolder}${bundleName}`))
+const compiled = instantiatorOf(readBundle(`${policiesFolder}${bundleName}`))
 
 /** A runner that records which instances it created and which one answered last. */
 function watched() {

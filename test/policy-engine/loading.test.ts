@@ -9,7 +9,7 @@ import {
   sourcesRevision,
 } from '../../src/policy-engine/evaluate/bundle.ts'
 import { openAccessEngine } from '../../src/policy-engine/evaluate/engine.ts'
-import { compileModule, entrypoints } from '../../src/policy-engine/evaluate/module.ts'
+import { entrypoints, instantiatorOf } from '../../src/policy-engine/evaluate/policy-instance.ts'
 import { resolveOpa, run } from '../../src/policy-engine/opa/opa.ts'
 import { cpuTime } from '../helpers/cpu-time.ts'
 
@@ -52,7 +52,7 @@ t.test('a file that is not a bundle is refused', async (t) => {
 
 t.test('a truncated module is refused', async (t) => {
   const bundle = readBundle(real)
-  t.throws(() => compileModule({ ...bundle, wasm: bundle.wasm.slice(0, 10_000) }))
+  t.throws(() => instantiatorOf({ ...bundle, wasm: bundle.wasm.slice(0, 10_000) }))
 })
 
 t.test('a bundle of other sources is refused', async (t) => {
@@ -94,14 +94,14 @@ t.test('a module that calls into its host is refused', needsOpa, async (t) => {
     'x.rego': 'package authz\n\n# METADATA\n# entrypoint: true\ndecision := sprintf("%d", [input.n])\n',
   })
   const bundle = readBundle(await built(folder, join(folder, 'x.rego')), 'any')
-  t.throws(() => compileModule(bundle)(), { message: /built-ins of the host: sprintf/ })
+  t.throws(() => instantiatorOf(bundle)(), { message: /built-ins of the host: sprintf/ })
 })
 
 t.test('a module without an entry point is refused', needsOpa, async (t) => {
   const rego = 'package authz\n\n# METADATA\n# entrypoint: true\ndecision := true\n'
   const folder = t.testdir({ 'x.rego': rego })
   const bundle = readBundle(await built(folder, join(folder, 'x.rego')), 'any')
-  t.throws(() => compileModule(bundle)(), { message: /lacks authz\/explain/ })
+  t.throws(() => instantiatorOf(bundle)(), { message: /lacks authz\/explain/ })
 })
 
 t.test('policies without a denial that a golden case needs do not load', needsOpa, async (t) => {

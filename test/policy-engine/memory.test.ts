@@ -1,11 +1,11 @@
 import t from 'tap'
 import { bundleName, policiesFolder, readBundle } from '../../src/policy-engine/evaluate/bundle.ts'
-import { compileModule, inputText } from '../../src/policy-engine/evaluate/module.ts'
+import { inputText, instantiatorOf } from '../../src/policy-engine/evaluate/policy-instance.ts'
 import { policyInput } from '../../src/policy-engine/evaluate/query.ts'
 import { roleQuery } from '../../src/policy-engine/opa/role-table.ts'
 
 t.test('100,000 decisions do not grow the memory of the module', async (t) => {
-  const instance = compileModule(readBundle(`${policiesFolder}${bundleName}`))()
+  const instance = instantiatorOf(readBundle(`${policiesFolder}${bundleName}`))()
   const query = roleQuery('decision:read', ['member'], 'someone else')
   const input = inputText(policyInput(query))
   instance.evaluate('authz/decision', input, query.slice)

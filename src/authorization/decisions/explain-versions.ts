@@ -7,7 +7,7 @@ import { findModuleOf, unzipped } from '../policies/active-store.ts'
 import { readPolicySchema, roleFinder } from '../policies/policy-schema.ts'
 import { findVersion } from '../policies/store.ts'
 
-interface Parts {
+interface Explaining {
   db: Pick<Databases, 'api'>
   trials: Pick<DecisionPoint, 'explain' | 'warmModules'>
 }
@@ -24,7 +24,7 @@ export type ExplainVersions = (refs: readonly PolicyRef[]) => Promise<Explanatio
 /** Evaluates the conditions of policies for a recorded query, which is not decided again. Leaves out what is not shown. */
 export const versionExplainer =
   (
-    { db, trials }: Parts,
+    { db, trials }: Explaining,
     reader: { tenantId: string; userId: string },
     query: AnyQuery,
     isShown: (policy: ExplainedPolicy) => boolean,
@@ -39,7 +39,7 @@ export const versionExplainer =
 
 /** Policies in these versions, deleted ones included. */
 async function policiesOf(
-  { db }: Pick<Parts, 'db'>,
+  { db }: Pick<Explaining, 'db'>,
   reader: { tenantId: string; userId: string },
   refs: readonly PolicyRef[],
 ): Promise<ExplainedPolicy[]> {

@@ -17,7 +17,7 @@ export type EvaluationObject = FoundObject | RegisteredObject | 'missing' | 'of 
 export type RegisteredObject = FoundObject &
   Required<Pick<FoundObject, 'ownerId' | 'fields'>> & { registered: true }
 
-interface Asked {
+interface ResourceRef {
   action: ActionName | ApplicationAction
   type: string
   id: string
@@ -29,7 +29,7 @@ interface Asked {
  * about oneself, for the subject.
  */
 export function objectWithoutLookup(
-  { action, type, id }: Asked,
+  { action, type, id }: ResourceRef,
   subjectId: string,
 ): EvaluationObject | undefined {
   const service = isServiceAction(action)
@@ -44,7 +44,7 @@ export async function findObjects(
   read: Read,
   finders: ObjectFinders,
   scope: ObjectScope,
-  asked: readonly Pick<Asked, 'type' | 'id'>[],
+  asked: readonly Pick<ResourceRef, 'type' | 'id'>[],
 ): Promise<Map<string, EvaluationObject>> {
   const each = new Map(asked.map((one) => [objectKey(one), one] as const))
   const found = [...each].map(
@@ -56,7 +56,8 @@ export async function findObjects(
   return new Map(await Promise.all(found))
 }
 
-export const objectKey = ({ type, id }: Pick<Asked, 'type' | 'id'>): string => `${type} ${keyIn(type, id)}`
+export const objectKey = ({ type, id }: Pick<ResourceRef, 'type' | 'id'>): string =>
+  `${type} ${keyIn(type, id)}`
 
 /** Evaluations name a person by id, address or `external_id`, which is compared exactly. */
 const isNamed = (type: string) => type === 'user'

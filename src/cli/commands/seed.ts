@@ -88,9 +88,9 @@ async function seedTenants(
     say(`Tenant ${tenant} of ${tenants}`)
   }
   let next = 1
-  const lane = async () => {
+  const worker = async () => {
     while (next <= tenants) await seedOne(next++)
   }
-  await Promise.all(Array.from({ length: tenantsAtOnce }, lane))
+  await Promise.all(Array.from({ length: tenantsAtOnce }, worker))
   return { password, accounts }
 }

@@ -22,7 +22,7 @@ export interface Measured {
   costly: ReadonlySet<string>
 }
 
-// The tenant's own policies cannot fill this part of the budgets.
+// The tenant's own policies cannot fill this part of the limits.
 const managedReserve = 1.25
 
 /** The name of a managed policy among all of a tenant. */

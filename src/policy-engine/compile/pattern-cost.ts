@@ -1,5 +1,5 @@
 import { bundleName, policiesFolder, readBundle } from '../evaluate/bundle.ts'
-import { compileModule, inputText, type PolicyInstance } from '../evaluate/module.ts'
+import { inputText, instantiatorOf, type PolicyInstance } from '../evaluate/policy-instance.ts'
 import type { FaultCode } from './policy-document.ts'
 
 const longestPattern = 256
@@ -51,7 +51,7 @@ export function patternCost(bundlePath?: string): (pattern: string) => number | 
 }
 
 function warmMeter(bundlePath = `${policiesFolder}${bundleName}`): (pattern: string) => number | undefined {
-  const instantiate = compileModule(
+  const instantiate = instantiatorOf(
     { ...readBundle(bundlePath), data: { catalogue: {}, attributes: {}, rules: { look_at_resource: [] } } },
     meterPages,
   )

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { type GoldenCase, goldenCases } from './golden-cases.ts'
-import { inputText, type PolicyInstance } from './module.ts'
+import { inputText, type PolicyInstance } from './policy-instance.ts'
 import { isReasonCode } from './reasons.ts'
 
 /** About 5 ms. */

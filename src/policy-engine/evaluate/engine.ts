@@ -24,7 +24,7 @@ import {
   explainInput,
 } from './explain.ts'
 import { evaluationRunner, type RunEvaluation } from './instances.ts'
-import { compileModule, inputText, type PolicyInstance } from './module.ts'
+import { inputText, instantiatorOf, type PolicyInstance } from './policy-instance.ts'
 import { type AnyQuery, type ApplicationQuery, policyInput } from './query.ts'
 import { hasUnknownAction, unknownAction } from './unknown-action.ts'
 
@@ -72,7 +72,7 @@ export class AuthorizationUnavailable extends Error {
 
 /**
  * Loads the bundle, verifies it and warms it up. Throws if it was built from other sources or another action
- * catalogue, if the module cannot be trusted (see `compileModule`), or if it answers a golden case differently. If it
+ * catalogue, if the module cannot be trusted (see `instantiatorOf`), or if it answers a golden case differently. If it
  * `isExtended` by rules of the installation, a golden case can be denied, but a denial can never become anything else.
  */
 export async function openAccessEngine(
@@ -91,14 +91,14 @@ export async function openAccessEngine(
       'The policy bundle has other actions or attributes than the code. Build it again: npm run policies',
     )
   }
-  const instantiate = compileModule(bundle)
+  const instantiate = instantiatorOf(bundle)
   const instance = instantiate()
   await assertGolden(folder, instance, isExtended)
   return engineWith(bundle, instantiate, instance)
 }
 
 /** An engine with the bundle of another one, which has verified it. */
-export const engineOf = (verified: Bundle): AccessEngine => engineWith(verified, compileModule(verified))
+export const engineOf = (verified: Bundle): AccessEngine => engineWith(verified, instantiatorOf(verified))
 
 function engineWith(
   bundle: Bundle,

@@ -1,7 +1,7 @@
 import type { Slice } from '../compile/compiled-policy.ts'
 import { maxSliceBytes, maxSliceMemory } from '../compile/slice-size.ts'
 import { createLruCache } from '../lru-cache.ts'
-import type { PolicyInstance } from './module.ts'
+import type { PolicyInstance } from './policy-instance.ts'
 
 /** One evaluation: the policies, the input (JSON), and how to read the answer. */
 export interface Evaluation<T> {

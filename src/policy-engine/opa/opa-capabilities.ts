@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readBundle } from '../evaluate/bundle.ts'
-import { foreignBuiltins } from '../evaluate/module.ts'
+import { foreignBuiltins } from '../evaluate/policy-instance.ts'
 import { run } from './opa.ts'
 
 interface Builtin {

@@ -39,7 +39,7 @@ export function inputText(input: unknown): string {
  * Compiles the module and returns a function that instantiates it, with at most `pages` of 64 KiB. That function throws
  * if the ABI is not 1.2 or a later 1.x, if the module needs a built-in of its host, or if an entry point is missing.
  */
-export function compileModule(bundle: Bundle, pages = maxPages): () => PolicyInstance {
+export function instantiatorOf(bundle: Bundle, pages = maxPages): () => PolicyInstance {
   const module = new WasmModule(bundle.wasm)
   return () => {
     const policy = loadPolicy(module, { initial: Math.min(initialPages, pages), maximum: pages })
