@@ -28,7 +28,7 @@ t.test('mails about approvals lead to the page that their setting names', async 
   const { owner, asker, approver, departments } = await openOffice(service)
   const { id } = (await asker.post(departments, { name: 'Legal' })).body.approval_request
   const page = `https://app.example.com/approvals/${id}?tenant=${owner.tenantId}`
-  t.ok((await service.mailTo(approver.email, 'approval is requested')).text.includes(page))
+  t.ok((await service.mailTo(approver.email, 'Approval requested')).text.includes(page))
   t.equal((await approver.post(`${approvals}${id}/approve/`, {})).status, 200)
   t.ok((await service.mailTo(asker.email, 'was approved')).text.includes(page))
 })
