@@ -458,6 +458,18 @@ export const de: Texts = {
         'Der Code stimmt, aber dieser Faktor ist noch zu neu, um hier zu genügen. Zeigen Sie einen anderen, oder kommen Sie morgen wieder.',
       another: 'Anderen Faktor zeigen',
     },
+    setUp: {
+      title: 'Zweiten Faktor einrichten',
+      why: 'Diese Organisation verlangt einen zweiten Faktor, und Sie haben noch keinen. Dafür genügt eine App auf Ihrem Telefon.',
+      apps: 'Jede Authenticator-App ist geeignet, auch der Passwortmanager Ihres Telefons.',
+      begin: 'App einrichten',
+      scan: 'Scannen Sie diesen Code mit Ihrer Authenticator-App.',
+      qr: 'QR-Code für Ihre Authenticator-App',
+      orType: 'Oder geben Sie diesen Schlüssel in die App ein:',
+      here: 'Ist die App auf diesem Gerät? Öffnen Sie sie hier.',
+      code: 'Code, den die App zeigt',
+      anew: 'Neuen QR-Code zeigen',
+    },
     signedIn: { title: 'Sie sind angemeldet', switch: 'Organisation wechseln', signOut: 'Abmelden' },
     organisation: { title: 'Organisation wählen', lead: 'Sie gehören zu mehreren. Wohin möchten Sie?' },
     signedOut: {
@@ -472,6 +484,8 @@ export const de: Texts = {
       otp_invalid: () => 'Dieser Code stimmt nicht oder ist abgelaufen. Nehmen Sie den neuesten.',
       passkey_invalid: () =>
         'Dieser Passkey wurde nicht angenommen: Er ist hier unbekannt, oder es hat zu lange gedauert. Versuchen Sie es noch einmal, oder machen Sie ohne ihn weiter.',
+      otp_required: () => 'Sie haben noch keinen Ihrer Faktoren gezeigt. Beginnen Sie von vorn.',
+      invalid_state: () => 'Diese App ist schon eingerichtet. Beginnen Sie von vorn.',
       account_locked: (wait) =>
         `Zu viele Versuche. Warten Sie ${minutes(wait)}, oder setzen Sie das Passwort zurück.`,
       throttled: (wait) => `Zu viele Versuche. Warten Sie ${minutes(wait)}.`,

@@ -468,6 +468,18 @@ export const en = {
         'The code is right, but this factor is too new to be enough here. Show another one, or come back tomorrow.',
       another: 'Show another factor',
     },
+    setUp: {
+      title: 'Set up a second factor',
+      why: 'This organisation asks for a second factor, and you have none yet. An app on your phone can be yours.',
+      apps: 'Any authenticator app will do, such as the password manager of your phone.',
+      begin: 'Set up an app',
+      scan: 'Scan this code with your authenticator app.',
+      qr: 'QR code for your authenticator app',
+      orType: 'Or type this key into it:',
+      here: 'Is the app on this device? Open it here.',
+      code: 'Code that the app shows',
+      anew: 'Show another QR code',
+    },
     signedIn: { title: 'You are signed in', switch: 'Change the organisation', signOut: 'Sign out' },
     organisation: {
       title: 'Choose an organisation',
@@ -481,6 +493,8 @@ export const en = {
       otp_invalid: () => 'This code is not right, or too old. Use the newest one.',
       passkey_invalid: () =>
         'This passkey was not accepted: it is unknown here, or it took too long. Try again, or go on without it.',
+      otp_required: () => 'You have shown none of your factors yet. Begin again.',
+      invalid_state: () => 'This app is set up already. Begin again.',
       account_locked: (wait) => `Too many attempts. Try again in ${minutes(wait)}, or reset your password.`,
       throttled: (wait) => `Too many attempts. Try again in ${minutes(wait)}.`,
       channel_disabled: () =>

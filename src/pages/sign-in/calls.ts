@@ -41,6 +41,8 @@ export function callsOf(deps: PageDeps, routes: readonly Route[]) {
     usePasskey: call('POST', 'auth/passkeys/login'),
     ownPasskeyOptions: call('POST', 'auth/passkeys/verify/options', waiting),
     showPasskey: call('POST', 'auth/passkeys/verify', waiting),
+    setUpApp: call('POST', 'auth/otp/totp/setup', waiting),
+    confirmApp: call('POST', 'auth/otp/totp/confirm', waiting),
     showFactor: call('POST', 'auth/otp/verify', waiting),
     mailCode: call('POST', 'auth/otp/email/send', waiting),
     profile: call('GET', 'users/me'),

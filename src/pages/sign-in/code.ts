@@ -30,6 +30,7 @@ export const codePages = (deps: Deps, calls: Calls): SignInPage[] => [
 export async function codeForm(deps: Deps, visit: Visit): Promise<Shown> {
   const row = await cookieOf(deps, visit.http, loginCookie)
   if (!row?.pending_id) return go('')
+  if (row.methods.length === 0) return go('set-up')
   const { texts } = visit
   const byPasskey = row.methods.includes('passkey') ? passkeyForm(deps, visit, 'code/passkey') : null
   const byCode = row.methods.some((method) => method !== 'passkey')

@@ -40,7 +40,7 @@ ${field(visit, {
 
 /**
  * Where a sign-in goes on. A code is mailed at once where no other factor can be shown: the person would have to press a
- * button for it.
+ * button for it. Without any factor, one is set up.
  */
 export async function afterFactor(
   visit: Visit,
@@ -48,6 +48,7 @@ export async function afterFactor(
   { otp_required: isDue, methods = [] }: SignInAnswer,
 ): Promise<Shown> {
   if (!isDue) return signedIn(visit)
+  if (methods.length === 0) return go('set-up')
   if (methods.length === 1 && methods[0] === 'email') await calls.mailCode(visit.http).catch(unlessRefused)
   return go('code')
 }

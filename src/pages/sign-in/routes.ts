@@ -21,6 +21,7 @@ import { refuseForeignForms } from './refuse-foreign-forms.ts'
 import { registerPages } from './register.ts'
 import { returnPath } from './return-to.ts'
 import { sessionPages } from './session.ts'
+import { setUpPages } from './set-up.ts'
 import type { Shown, SignInPage, Visit } from './visit.ts'
 
 /**
@@ -34,6 +35,7 @@ export function signInPages(deps: PageDeps, routes: readonly Route[]): Middlewar
     ...passkeyPages(deps, calls),
     passwordPage(calls),
     ...codePages(deps, calls),
+    ...setUpPages(deps, calls),
     ...registerPages(deps, calls),
     ...forgotPages(calls),
     ...sessionPages(deps, calls),
