@@ -213,10 +213,12 @@ t.test(
     const limited = await startService(t, { env: { LIMIT_DECISIONS_PER_DAY: '40' }, workers: false, logTo })
     const owner = await limited.signUp()
     const member = await colleague(limited, owner)
-    const kept = async () =>
-      (
+    const kept = async () => {
+      await limited.deps.decisionLog.flush()
+      return (
         await look(limited, 'select count(*)::int as n from decisions where tenant_id = $1', [owner.tenantId])
       )[0].n
+    }
     const dropped = async (labels: string) =>
       seriesOf(await limited.deps.metrics.scrape()).get(`bailiwick_decisions_dropped_total{${labels}}`) ?? 0
     let strangers = 0
@@ -286,14 +288,16 @@ t.test(
     })
     const evaluations = Array.from({ length: 1_000 }, () => question(member.id))
     t.equal((await member.post('/access/v1/evaluations', { evaluations })).status, 200)
-    const about = async (id: string, action: string) =>
-      (
+    const about = async (id: string, action: string) => {
+      await limited.deps.decisionLog.flush()
+      return (
         await look(
           limited,
           'select count(*)::int as n from decisions where tenant_id = $1 and subject_id = $2 and action = $3',
           [owner.tenantId, id, action],
         )
       )[0].n
+    }
     const kept = await about(member.id, 'doc:read')
     t.ok(kept >= 10 && kept < 50, `${kept} of 1,000: a tenth of 100, and one in a hundred of the rest`)
     const path = `/api/v1/tenants/${owner.tenantId}/roles/`
