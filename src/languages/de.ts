@@ -1,4 +1,5 @@
 import type { Texts } from './en.ts'
+
 import { counting, joining, lasting } from './format.ts'
 import { type Factor, mail, type Outcome, type WaysIn, wordsOf } from './mail-text.ts'
 
@@ -470,7 +471,13 @@ export const de: Texts = {
       code: 'Code, den die App zeigt',
       anew: 'Neuen QR-Code zeigen',
     },
-    signedIn: { title: 'Sie sind angemeldet', switch: 'Organisation wechseln', signOut: 'Abmelden' },
+    signedIn: {
+      title: 'Sie sind angemeldet',
+      switch: 'Organisation wechseln',
+      signOut: 'Abmelden',
+      invited: (tenant) => `Sie sind zu ${tenant} eingeladen`,
+      join: 'Öffnen Sie den Link in unserer E-Mail, um beizutreten.',
+    },
     organisation: { title: 'Organisation wählen', lead: 'Sie gehören zu mehreren. Wohin möchten Sie?' },
     signedOut: {
       title: 'Sie sind abgemeldet',
@@ -478,6 +485,108 @@ export const de: Texts = {
       again: 'Wieder anmelden',
     },
     leave: { title: 'Sie sind angemeldet', lead: 'Einen Moment, es geht zurück.' },
+    links: {
+      incomplete: {
+        title: 'Dieser Link ist unvollständig',
+        lead: 'Öffnen Sie ihn noch einmal aus der E-Mail, in einem Browser, der Cookies annimmt.',
+      },
+      expired: 'Dieser Link ist abgelaufen',
+      used: 'Dieser Link gilt nicht mehr',
+      close: 'Sie können diese Seite schließen.',
+      signIn: 'Anmelden',
+      resetPassword: 'Neues Passwort wählen',
+      notMe: 'Das war ich nicht',
+      newPassword: 'Neues Passwort',
+      made: (at) => `Am ${at} wurde ein Konto mit dieser Adresse angelegt.`,
+      changed: (at) => `Am ${at} sollte die Adresse eines Kontos auf diese geändert werden.`,
+      email_verification: {
+        title: 'E-Mail-Adresse bestätigen',
+        lead: 'Bestätigen Sie, dass diese Adresse Ihnen gehört.',
+        button: 'Adresse bestätigen',
+        done: {
+          title: 'Ihre Adresse ist bestätigt',
+          lead: 'Machen Sie dort weiter, wo Sie herkommen, oder melden Sie sich hier an.',
+        },
+        dead: 'Er wurde schon verwendet oder durch einen neueren ersetzt. Ist Ihre Adresse noch nicht bestätigt, melden Sie sich an und fordern Sie einen neuen Link an.',
+      },
+      email_rejection: {
+        title: 'Das war ich nicht',
+        lead: 'Sie haben dieses Konto nicht angelegt oder ihm Ihre Adresse nicht gegeben? Dann entfernen Sie die Adresse. Ein Konto, dessen Adresse nie bestätigt wurde, wird gelöscht. Ein Konto, das vorher eine andere Adresse hatte, bekommt diese zurück.',
+        button: 'Meine Adresse entfernen',
+        done: { title: 'Ihre Adresse ist entfernt', lead: 'Sie gehört zu keinem Konto mehr.' },
+        dead: 'Ihre Adresse ist vielleicht schon entfernt. Kommen weiter E-Mails zu dem Konto, wählen Sie ein neues Passwort: Dann gehört das Konto Ihnen, und Sie können es schließen.',
+      },
+      password_reset: {
+        title: 'Neues Passwort wählen',
+        lead: 'Damit enden alle Ihre Sitzungen.',
+        button: 'Passwort setzen',
+        done: {
+          title: 'Ihr Passwort ist geändert',
+          lead: 'Alle Sitzungen sind beendet. Melden Sie sich mit dem neuen Passwort an.',
+        },
+        dead: 'Links gelten einmal und nur kurze Zeit. Fordern Sie einen neuen an.',
+      },
+      email_undo: {
+        title: 'Änderung der Adresse zurücknehmen',
+        lead: 'Sie haben die Adresse Ihres Kontos nicht geändert? Dann stellen Sie diese wieder her. Alle Sitzungen des Kontos enden, auch Ihre.',
+        button: 'Diese Adresse wiederherstellen',
+        done: {
+          title: 'Ihre Adresse ist wiederhergestellt',
+          lead: 'Alle Sitzungen sind beendet. Wählen Sie jetzt ein neues Passwort, denn wer die Adresse geändert hat, kennt vielleicht Ihres.',
+        },
+        dead: 'Ihre Adresse ist vielleicht schon wiederhergestellt. Wenn nicht, bitten Sie die Menschen, die Ihre Organisation verwalten, Ihr Konto zu sichern.',
+      },
+      factor_undo: {
+        title: 'Zweiten Faktor entfernen',
+        lead: 'Sie haben diesen zweiten Faktor nicht eingerichtet? Dann entfernen Sie ihn. Alle Sitzungen Ihres Kontos enden, auch Ihre.',
+        button: 'Entfernen',
+        done: {
+          title: 'Der zweite Faktor ist entfernt',
+          lead: 'Alle Sitzungen sind beendet. Wählen Sie jetzt ein neues Passwort, denn wer den Faktor eingerichtet hat, kennt Ihres.',
+        },
+        dead: 'Der Faktor ist vielleicht schon entfernt. Wenn nicht, bitten Sie die Menschen, die Ihre Organisation verwalten, Ihr Konto zu sichern.',
+      },
+      invitation: {
+        title: (tenant) => `${tenant} beitreten`,
+        lead: (inviter, roles) =>
+          `${inviter ? `${inviter} lädt Sie ein` : 'Sie sind eingeladen'}${roles.length > 0 ? `, mit ${roles.length === 1 ? 'der Rolle' : 'den Rollen'} ${joined(roles)}` : ''}.`,
+        join: (tenant) => `${tenant} beitreten`,
+        hasAccount:
+          'Diese Adresse hat schon ein Konto. Melden Sie sich an, dann treten Sie mit einem Klick bei.',
+        signIn: 'Anmelden und beitreten',
+        otherAddress: (invited, own) =>
+          `Die Einladung gilt für ${invited}, und Sie sind als ${own} angemeldet.`,
+        signOut: 'Abmelden und weiter',
+        isMember: { title: 'Sie sind schon Mitglied', lead: 'Diese Einladung brauchen Sie nicht mehr.' },
+        done: {
+          title: (tenant) => `Sie gehören jetzt zu ${tenant}`,
+          lead: 'Sie sind angemeldet.',
+          leadElsewhere: 'Melden Sie sich wie gewohnt in Ihrer Anwendung an.',
+          enter: (tenant) => `Weiter zu ${tenant}`,
+        },
+        dead: 'Sie wurde schon verwendet, zurückgezogen oder ersetzt, oder sie ist abgelaufen. Bitten Sie die Person, die Sie eingeladen hat, sie noch einmal zu senden.',
+      },
+      magic_link: {
+        title: 'Anmelden',
+        lead: 'Der Link gilt einmal, und nur in dem Browser, in dem Sie ihn angefordert haben.',
+        button: 'Anmelden',
+        dead: 'Links gelten einmal und nur wenige Minuten. Fordern Sie einen neuen an.',
+        elsewhere: {
+          title: 'Dieser Link gehört zu einem anderen Browser',
+          lead: 'Öffnen Sie ihn in dem Browser, in dem Sie ihn angefordert haben, oder fordern Sie hier einen neuen an.',
+        },
+        done: 'Sie sind angemeldet. Gehen Sie zurück zu dem Fenster, in dem Sie den Link angefordert haben.',
+        wrong:
+          'Das hat nicht geklappt. Versuchen Sie es gleich noch einmal, oder fordern Sie einen neuen Link an.',
+      },
+      tenant_leave: {
+        title: 'Organisation verlassen',
+        lead: 'Sie wurden als Mitglied hinzugefügt. Möchten Sie das nicht, verlassen Sie die Organisation. Ihr Konto bleibt, wie es ist.',
+        button: 'Verlassen',
+        done: { title: 'Sie haben die Organisation verlassen', lead: 'Ihr Konto bleibt, wie es ist.' },
+        dead: 'Vielleicht haben Sie die Organisation schon verlassen. Wenn nicht, melden Sie sich an und verlassen Sie sie dort.',
+      },
+    },
     refusals: {
       invalid_credentials: () =>
         'Adresse und Passwort passen nicht zusammen. Prüfen Sie beides, oder setzen Sie das Passwort zurück.',
@@ -503,6 +612,9 @@ export const de: Texts = {
         'Dieses Formular gehört zu einem anderen Browser oder ist zu alt. Beginnen Sie von vorn.',
       cross_site_request: () =>
         'Dieses Formular kam von einer anderen Website und wurde nicht angenommen. Beginnen Sie von vorn.',
+      email_mismatch: () => 'Diese Einladung gilt für eine andere Adresse als Ihre.',
+      last_owner: () =>
+        'Jede Organisation braucht einen Besitzer, und Sie sind der letzte. Geben Sie diese Rolle zuerst einem anderen Mitglied.',
       not_found: () => 'Diese Seite gibt es nicht.',
       overloaded: () => 'Gerade melden sich viele an. Versuchen Sie es gleich wieder.',
       dependency_unavailable: () =>

@@ -480,13 +480,120 @@ export const en = {
       code: 'Code that the app shows',
       anew: 'Show another QR code',
     },
-    signedIn: { title: 'You are signed in', switch: 'Change the organisation', signOut: 'Sign out' },
+    signedIn: {
+      title: 'You are signed in',
+      switch: 'Change the organisation',
+      signOut: 'Sign out',
+      invited: (tenant: string) => `You are invited to ${tenant}`,
+      join: 'Open the link in our mail to join.',
+    },
     organisation: {
       title: 'Choose an organisation',
       lead: 'You belong to several. Where do you want to go?',
     },
     signedOut: { title: 'You are signed out', lead: 'You can close this page.', again: 'Sign in again' },
     leave: { title: 'You are signed in', lead: 'One moment: you are taken back.' },
+    /** The pages of mailed links, by the link's name. `dead`: what to do when the link works no longer. */
+    links: {
+      incomplete: {
+        title: 'This link is not complete',
+        lead: 'Open it from the mail again, in a browser that accepts cookies.',
+      },
+      expired: 'This link is too old',
+      used: 'This link does not work any more',
+      close: 'You can close this page.',
+      signIn: 'Sign in',
+      resetPassword: 'Choose a new password',
+      notMe: 'This was not me',
+      newPassword: 'New password',
+      made: (at: string) => `An account with this address was created on ${at}.`,
+      changed: (at: string) => `Someone asked on ${at} to change the address of an account to this one.`,
+      email_verification: {
+        title: 'Confirm your e-mail address',
+        lead: 'Press the button to confirm that this address is yours.',
+        button: 'Confirm address',
+        done: {
+          title: 'Your address is confirmed',
+          lead: 'You can go on where you came from, or sign in here.',
+        },
+        dead: 'It was used, or a newer one took its place. If your address is not confirmed yet, sign in and ask for a new link.',
+      },
+      email_rejection: {
+        title: 'This was not me',
+        lead: 'Did you not create this account, or not give it your address? Then remove the address from it. An account whose address was never confirmed is deleted. An account that had another address before gets that one back.',
+        button: 'Remove my address',
+        done: { title: 'Your address is removed', lead: 'It belongs to no account any more.' },
+        dead: 'Your address may be removed already. If mails about the account still come, choose a new password: then the account is yours to close.',
+      },
+      password_reset: {
+        title: 'Choose a new password',
+        lead: 'This ends all your sessions.',
+        button: 'Set password',
+        done: {
+          title: 'Your password is changed',
+          lead: 'All your sessions have ended. Sign in with the new password.',
+        },
+        dead: 'Links work once, and for a short time. Ask for a new one.',
+      },
+      email_undo: {
+        title: 'Undo the change of address',
+        lead: 'Did you not change the address of your account? Then restore this one. All sessions of the account end, yours too.',
+        button: 'Restore this address',
+        done: {
+          title: 'Your address is restored',
+          lead: 'All sessions have ended. Choose a new password now, because the person who changed the address may know yours.',
+        },
+        dead: 'Your address may be restored already. If it is not, ask the people who manage your organisation to secure your account.',
+      },
+      factor_undo: {
+        title: 'Remove the second factor',
+        lead: 'Did you not add this second factor? Then remove it. All sessions of your account end, yours too.',
+        button: 'Remove it',
+        done: {
+          title: 'The second factor is removed',
+          lead: 'All sessions have ended. Choose a new password now, because the person who added the factor knows yours.',
+        },
+        dead: 'The factor may be removed already. If it is not, ask the people who manage your organisation to secure your account.',
+      },
+      invitation: {
+        title: (tenant: string) => `Join ${tenant}`,
+        lead: (inviter: string, roles: readonly string[]) =>
+          `${inviter ? `${inviter} invites you` : 'You are invited'}${roles.length > 0 ? `, with the ${roles.length === 1 ? 'role' : 'roles'} ${joined(roles)}` : ''}.`,
+        join: (tenant: string) => `Join ${tenant}`,
+        hasAccount: 'This address has an account. Sign in with it, and join with one click.',
+        signIn: 'Sign in to join',
+        otherAddress: (invited: string, own: string) =>
+          `The invitation is for ${invited}, and you are signed in as ${own}.`,
+        signOut: 'Sign out and go on',
+        isMember: { title: 'You are a member already', lead: 'You do not need this invitation any more.' },
+        done: {
+          title: (tenant: string) => `You have joined ${tenant}`,
+          lead: 'You are signed in.',
+          leadElsewhere: 'Sign in to your application as usual.',
+          enter: (tenant: string) => `Go on in ${tenant}`,
+        },
+        dead: 'It was used, cancelled or replaced, or is too old. Ask the person who invited you to send it again.',
+      },
+      magic_link: {
+        title: 'Sign in',
+        lead: 'The link works once, and only in the browser in which you asked for it.',
+        button: 'Sign in',
+        dead: 'Links work once, and for a few minutes. Ask for a new one.',
+        elsewhere: {
+          title: 'Another browser asked for this link',
+          lead: 'Open it in the browser in which you asked for it, or ask for a new one in this browser.',
+        },
+        done: 'You are signed in. Go back to the window in which you asked for the link.',
+        wrong: 'This did not work. Try again in a moment, or ask for a new link.',
+      },
+      tenant_leave: {
+        title: 'Leave the organisation',
+        lead: 'You were added as a member. If you do not want that, leave. Your account stays as it is.',
+        button: 'Leave',
+        done: { title: 'You have left the organisation', lead: 'Your account stays as it is.' },
+        dead: 'You may have left already. If not, sign in and leave the organisation there.',
+      },
+    },
     /** By code of a refusal. `wait` is in seconds, 0 for none. */
     refusals: {
       invalid_credentials: () => 'Address and password do not match. Check both, or reset your password.',
@@ -507,6 +614,9 @@ export const en = {
       session_revoked: () => 'You were signed out. Begin again.',
       form_not_valid: () => 'This form is of another browser, or too old. Begin again.',
       cross_site_request: () => 'This form came from another site, so it was not taken. Begin again.',
+      email_mismatch: () => 'This invitation is for another address than yours.',
+      last_owner: () =>
+        'You are the last owner, and an organisation needs one. Make another member an owner first.',
       not_found: () => 'There is no such page.',
       overloaded: () => 'Many people sign in just now. Try again in a moment.',
       dependency_unavailable: () => 'The service is not complete just now. Try again in a moment.',

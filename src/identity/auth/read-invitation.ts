@@ -1,0 +1,32 @@
+import { readAsSystem } from '../../database/executor/read.ts'
+import type { Deps } from '../../deps.ts'
+import { signature } from '../../messages/mail/free-text.ts'
+import { findLiveOffer } from '../../tenancy/invitations/join-by-invitation.ts'
+import { findTerms } from '../../tenancy/invitations/terms-store.ts'
+import { findCredentials } from '../users/store.ts'
+
+/** What an invitation offers to whom. */
+export interface ReadInvitation {
+  email: string
+  /** Whether the address has an account. */
+  hasAccount: boolean
+  tenantName: string
+  /** As its mail names who invites; empty for a person without a name and a proven address, or who is a member no more. */
+  inviter: string
+  /** By name. */
+  roles: readonly string[]
+}
+
+/**
+ * Reads an invitation for the holder of its token, who knows its mail, before they accept it. Throws as
+ * {@link findLiveOffer}.
+ */
+export async function readInvitation(deps: Deps, token: string): Promise<ReadInvitation> {
+  const offer = await findLiveOffer(deps, token)
+  const { email, tenant_name: tenantName } = offer
+  return readAsSystem(deps.db, 'the holder of the token need not be logged in', async (read) => {
+    const [terms, account] = await Promise.all([findTerms(read, offer), findCredentials(read, email)])
+    const inviter = terms?.inviter ? signature(terms.inviter) : ''
+    return { email, hasAccount: account !== null, tenantName, inviter, roles: terms?.roles ?? [] }
+  })
+}
