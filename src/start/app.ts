@@ -38,7 +38,6 @@ import { consoleRoutes } from '../pages/console/routes.ts'
 import { docsPages } from '../pages/docs/api-docs.ts'
 import { openapiDocument } from '../pages/docs/openapi.ts'
 import { healthRoutes, type Readiness } from '../pages/health.ts'
-import { linkPages } from '../pages/link-pages.ts'
 import { signInPages } from '../pages/sign-in/routes.ts'
 import { welcomePage } from '../pages/welcome.ts'
 import { measureRequests, metricsPage } from '../request/measure-requests.ts'
@@ -102,7 +101,6 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   const path = { ...deps, loadAuthContext: authContextLoader(deps), tokensOf: tokenIssuer(deps) }
   const pages = {
     ...docsPages(() => openapiDocument(routes, { publicUrl: config.PUBLIC_URL ?? '/', version })),
-    ...linkPages({ consoleEnabled: config.CONSOLE_ENABLED }),
     ...welcomePage({
       version,
       publicUrl: deps.publicUrl,
@@ -130,7 +128,7 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   app.use(cors(config.CORS_ORIGINS))
   app.use(answerErrors(log))
   app.use(refuseInvalidRequests)
-  if (config.HOSTED_PAGES) app.use(signInPages(path, routes))
+  app.use(signInPages(path, routes))
   if (config.CONSOLE_ENABLED)
     app
       .use(consoleRoutes(path, routes))

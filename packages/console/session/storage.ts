@@ -3,7 +3,7 @@
 /** The tests of a policy: the user, the tenant and the policy follow. */
 export const testsPrefix = 'bailiwick-tests '
 
-// Pages of applications use the same key for theirs, so that the nonce is that of the last link: src/pages/browser/link-page.js.
+// Pages of applications use the same key for theirs, so that the nonce is that of the last link: src/pages/browser/magic-link.js.
 const linkKey = 'bailiwick-magic-link'
 const ofConsole = 'console:'
 

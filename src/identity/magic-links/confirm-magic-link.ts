@@ -59,7 +59,8 @@ export async function confirmMagicLink(
   return orThrow(outcome)
 }
 
-function isNonceOf(deps: Deps, token: string, nonce: string): boolean {
+/** Whether a link was asked for with the answer that had this nonce. */
+export function isNonceOf(deps: Pick<Deps, 'sealer'>, token: string, nonce: string): boolean {
   const given = Buffer.from(nonce, 'base64url')
   return noncesOf(deps, token).some((own) => own.length === given.length && timingSafeEqual(own, given))
 }

@@ -1,6 +1,6 @@
 /**
- * The links in mails, by name. `page` is the path below EMAIL_LINK_BASE, and of the service's own page, whose text is in
- * pages/link-pages.ts; `setting` is the setting that replaces it by another address. The name is the purpose in link_tokens
+ * The links in mails, by name. `page` is the path below EMAIL_LINK_BASE, and of the service's own page, which
+ * pages/links makes; `setting` is the setting that replaces it by another address. The name is the purpose in link_tokens
  * (one-time-link.ts), with two exceptions: invitations store their tokens themselves, and `email_rejection` carries the
  * token of `email_verification`, which either link uses up.
  */

@@ -6,7 +6,7 @@ import { endTokens, findUnusedToken, insertLinkToken, markTokenUsed } from './li
 import { type LinkDeps, type LinkPurpose, linkUrl } from './mailed-links.ts'
 
 // A one-time link is made with its mail. It leads to a page with one button, whose POST (`mailedLink`) uses it. To
-// add one: a name in mailed-links.ts, its page in pages/link-pages.ts, its route in request/registry.ts.
+// add one: a name in mailed-links.ts, its page in pages/links, its route in request/registry.ts.
 
 /** A link to make: its user, the address it is sent to, and its lifetime (ms) from `at` (ms since 1970). */
 export interface NewLink {

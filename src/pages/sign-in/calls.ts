@@ -17,6 +17,7 @@ export type PageDeps = Deps & PathDeps & VerifyDeps
 export function callsOf(deps: PageDeps, routes: readonly Route[]) {
   const session = cookieCredentials(deps, loginCookie, 'session')
   const waiting = cookieCredentials(deps, loginCookie, 'pending')
+  const newcomer = { ...session, arePresent: () => false }
   const find = (method: Method, path: string): Route => {
     const route = routes.find((one) => one.method === method && one.path === `/api/v1/${path}`)
     if (!route) throw new Error(`The sign-in pages need ${method} /api/v1/${path}`)
@@ -46,8 +47,18 @@ export function callsOf(deps: PageDeps, routes: readonly Route[]) {
     showFactor: call('POST', 'auth/otp/verify', waiting),
     mailCode: call('POST', 'auth/otp/email/send', waiting),
     profile: call('GET', 'users/me'),
+    invitations: call('GET', 'users/me/invitations'),
     switchTenant: call('POST', 'auth/switch-tenant'),
     logOut: call('POST', 'auth/logout'),
+    confirmAddress: call('POST', 'auth/email/verify/confirm'),
+    rejectAddress: call('POST', 'auth/email/verify/reject'),
+    resetPassword: call('POST', 'auth/password/reset/confirm'),
+    undoAddress: call('POST', 'auth/email/undo'),
+    undoFactor: call('POST', 'auth/otp/undo'),
+    acceptInvitation: call('POST', 'invitations/accept'),
+    acceptAsNewcomer: call('POST', 'invitations/accept', newcomer),
+    confirmMagicLink: call('POST', 'auth/magic-link/confirm'),
+    leaveTenant: call('POST', 'tenants/leave'),
   }
 }
 

@@ -3,14 +3,19 @@ import type { Texts } from '../../languages/en.ts'
 import { type Html, type HtmlValue, html } from '../../text/html.ts'
 import type { Visit } from './visit.ts'
 
-/** The address of a page, which keeps where the sign-in leads to. */
+/** The address of a page, which keeps where the sign-in leads to. A path with a leading `/` is not below `/sign-in/`. */
 export function pageUrl({ prefix, returnTo }: Pick<Visit, 'prefix' | 'returnTo'>, path: string): string {
+  if (path.startsWith('/')) return `${prefix}${path}`
   const query = returnTo ? `?${new URLSearchParams({ return_to: returnTo })}` : ''
   return `${prefix}/sign-in/${path && `${path}/`}${query}`
 }
 
 export const link = (visit: Visit, path: string, words: string): Html =>
   html`<a href="${pageUrl(visit, path)}">${words}</a>`
+
+/** The next step of a page that asks nothing. */
+export const nextStep = (visit: Pick<Visit, 'prefix' | 'returnTo'>, path: string, words: string): Html =>
+  html`<p><a class="button" href="${pageUrl(visit, path)}">${words}</a></p>`
 
 /** A form that posts to a page. */
 export const form = (

@@ -2,6 +2,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Context } from 'koa'
 import type { Deps } from '../../deps.ts'
 import type { Registered } from '../../identity/sign-in/sign-in-registered.ts'
+import type { MailedLink } from '../../messages/links/mailed-links.ts'
 import { clearCookie, cookieValue, writeCookie } from '../browser-session/cookie.ts'
 
 /**
@@ -19,6 +20,8 @@ export interface Flow {
   returnTo?: string | null
   /** Of the mailed link that was asked for last. */
   nonce?: string
+  /** The tokens of mailed links that were opened and not used yet. */
+  links?: { [Name in MailedLink]?: string }
   /** The account that this browser made, and when (ms since 1970): its first proof goes on to the sign-in. */
   registered?: (Registered & { at: number }) | undefined
 }

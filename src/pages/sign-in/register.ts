@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { NewPerson } from '../../identity/auth/register.ts'
 import { digestOf } from '../../identity/sign-in/sign-in-registered.ts'
-import { html } from '../../text/html.ts'
+import { type Html, html } from '../../text/html.ts'
 import type { Calls, SignInAnswer } from './calls.ts'
 import { button, field, form, link, refusalOf } from './elements.ts'
 import { afterFactor } from './password.ts'
@@ -43,25 +43,12 @@ export const registerPages = ({ clock }: Deps, calls: Calls): SignInPage[] => [
 
 function registerForm(visit: Visit): Shown {
   const { texts, flow } = visit
-  const names = [
-    ['first_name', 'given-name'],
-    ['last_name', 'family-name'],
-  ] as const
   return page(
     texts.register.title,
     html`${refusalOf(visit, 'email', 'first_name', 'last_name', 'password')}${form(
       visit,
       'register',
-      html`<div class="pair">${names.map(
-        ([name, autocomplete]) =>
-          html`<div>${field(visit, {
-            name,
-            label: texts[name],
-            autocomplete,
-            isOptional: true,
-            more: html`maxlength="150"`,
-          })}</div>\n`,
-      )}</div>
+      html`${nameFields(visit)}
 ${field(visit, {
   name: 'email',
   label: texts.email,
@@ -69,18 +56,39 @@ ${field(visit, {
   autocomplete: 'username',
   value: visit.form.email ?? flow.email ?? '',
   more: html`maxlength="254" spellcheck="false"`,
-})}${field(visit, {
-  name: 'password',
-  label: texts.password.label,
-  type: 'password',
-  autocomplete: 'new-password',
-  hint: texts.newPasswordHint,
-  more: html`minlength="8" maxlength="128"`,
-})}${button(texts.register.title)}`,
+})}${newPassword(visit)}${button(texts.register.title)}`,
     )}
 <p class="aside">${texts.register.isKnown} ${link(visit, 'address', texts.address.title)}</p>`,
   )
 }
+
+const names = [
+  ['first_name', 'given-name'],
+  ['last_name', 'family-name'],
+] as const
+
+export const nameFields = (visit: Visit): Html =>
+  html`<div class="pair">${names.map(
+    ([name, autocomplete]) =>
+      html`<div>${field(visit, {
+        name,
+        label: visit.texts[name],
+        autocomplete,
+        isOptional: true,
+        more: html`maxlength="150"`,
+      })}</div>\n`,
+  )}</div>`
+
+/** A password that the person chooses. */
+export const newPassword = (visit: Visit, label = visit.texts.password.label): Html =>
+  field(visit, {
+    name: 'password',
+    label,
+    type: 'password',
+    autocomplete: 'new-password',
+    hint: visit.texts.newPasswordHint,
+    more: html`minlength="8" maxlength="128"`,
+  })
 
 const registeredMs = 3_600_000
 

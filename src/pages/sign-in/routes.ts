@@ -7,10 +7,13 @@ import { dispatch, type Served } from '../../request/registry.ts'
 import type { Route } from '../../request/route.ts'
 import { html } from '../../text/html.ts'
 import { asset } from '../asset.ts'
+import { invitationPage } from '../links/invitation.ts'
+import { isLinkPage, linkPages } from '../links/link-pages.ts'
+import { magicLinkPage, magicLinkScript } from '../links/magic-link.ts'
 import { addressPage } from './address.ts'
 import { callsOf, type PageDeps } from './calls.ts'
 import { codePages } from './code.ts'
-import { pageUrl, sentenceOf } from './elements.ts'
+import { nextStep, pageUrl, sentenceOf } from './elements.ts'
 import { formToken, isOwnForm, newFlow, readFlow, writeFlow } from './flow.ts'
 import { forgotPages } from './forgot.ts'
 import { documentOf, headers, type Look } from './layout.ts'
@@ -25,8 +28,8 @@ import { setUpPages } from './set-up.ts'
 import type { Shown, SignInPage, Visit } from './visit.ts'
 
 /**
- * The pages where people sign in, below `/sign-in/`: HTML that works without scripts, made here. What they do, they ask the
- * routes of the API for.
+ * The pages where people sign in, below `/sign-in/`, and those of mailed links: HTML that works without scripts, made here.
+ * What they do, they ask the routes of the API for.
  */
 export function signInPages(deps: PageDeps, routes: readonly Route[]): Middleware {
   const calls = callsOf(deps, routes)
@@ -39,28 +42,45 @@ export function signInPages(deps: PageDeps, routes: readonly Route[]): Middlewar
     ...registerPages(deps, calls),
     ...forgotPages(calls),
     ...sessionPages(deps, calls),
+    ...linkPages(deps, calls),
+    invitationPage(deps, calls),
+    magicLinkPage(deps, calls),
   ]
   const style = fromBrowser('/sign-in/style.css', 'sign-in.css')
   const script = fromBrowser('/sign-in/passkey.js', 'passkey.js')
   const look: Look = { style: style.href, script: script.href }
   const served: Served[] = pages.flatMap((one) => [
-    { method: 'GET', path: `/sign-in/${one.path}`, handle: showing(deps, look, one) },
+    { method: 'GET', path: pathOf(one), handle: showing(deps, look, one) },
     ...(one.submit
-      ? [{ method: 'POST' as const, path: `/sign-in/${one.path}`, handle: submitting(deps, look, one) }]
+      ? [{ method: 'POST' as const, path: pathOf(one), handle: submitting(deps, look, one) }]
       : []),
   ])
-  for (const { path, serve } of [style, script]) served.push({ method: 'GET', path, handle: serve })
+  const files = [style, script, magicLinkScript]
+  served.push(...files.map(({ path, serve }) => ({ method: 'GET' as const, path, handle: serve })))
   return inFolder(deps, look, dispatch(served))
 }
 
 const fromBrowser = (path: string, name: string) =>
   asset(path, readFileSync(new URL(`../browser/${name}`, import.meta.url)))
 
-/** Errors below `/sign-in/` are pages, too. */
+const pathOf = ({ path }: SignInPage) => (path.startsWith('/') ? path : `/sign-in/${path}`)
+
+/**
+ * Whether a request is one for the pages. Without `HOSTED_PAGES` those of mailed links stay, and a browser that opened an
+ * invitation signs in for it.
+ */
+function isServed(deps: PageDeps, http: Context): boolean {
+  if (isLinkPage(http.path)) return true
+  if (!/^\/sign-in(\/|$)/i.test(http.path)) return false
+  const isFile = /\.\w+$/.test(http.path)
+  return deps.config.HOSTED_PAGES || isFile || readFlow(deps, http)?.links?.invitation !== undefined
+}
+
+/** Errors of the pages are pages, too. */
 const inFolder =
   (deps: PageDeps, look: Look, serve: Middleware): Middleware =>
   async (http, next) => {
-    if (!/^\/sign-in(\/|$)/i.test(http.path)) return next()
+    if (!isServed(deps, http)) return next()
     try {
       await serve(http, next)
     } catch (thrown) {
@@ -74,7 +94,7 @@ const inFolder =
       const visit = visitOf(deps, http, {})
       http.set(error.headers)
       const content = html`<p class="alert" role="alert">${sentenceOf(visit.texts, error)}</p>
-<p><a href="${visit.prefix}/sign-in/">${visit.texts.again}</a></p>`
+${nextStep(visit, isLinkPage(http.path) ? http.path : '', visit.texts.again)}`
       write(http, look, visit, { title: visit.texts.errorTitle, content }, error.status)
     } finally {
       http.state.measuredAs = 'sign_in_page'
@@ -125,6 +145,7 @@ function visitOf(deps: PageDeps, http: Context, form: Record<string, string>): V
   const query = http.query.return_to
   const visit: Visit = {
     http,
+    isHosted: deps.config.HOSTED_PAGES,
     texts: texts.pages,
     language: texts.code,
     prefix: new URL(deps.publicUrl()).pathname.replace(/\/$/, ''),
@@ -154,8 +175,8 @@ function answer(http: Context, look: Look, visit: Visit, shown: Shown): void {
       break
     case 'leave': {
       const to = `${visit.prefix}${shown.to}`
-      if (http.method === 'GET') redirect(http, to)
-      else write(http, look, visit, leading(visit, to))
+      if (http.method === 'POST') write(http, look, visit, leading(visit, to))
+      else redirect(http, to)
     }
   }
 }

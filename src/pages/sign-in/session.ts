@@ -1,3 +1,4 @@
+import type { Context } from 'koa'
 import type { Deps } from '../../deps.ts'
 import { html } from '../../text/html.ts'
 import { clearCookie, consoleCookie, loginCookie } from '../browser-session/cookie.ts'
@@ -13,7 +14,11 @@ interface Tenant {
   id: string
   name: string
 }
-interface Profile {
+/** An invitation to the address of the person, who has its link in a mail. */
+interface Received {
+  tenant: Tenant
+}
+export interface Profile {
   email: string
   first_name: string
   last_name: string
@@ -24,6 +29,8 @@ interface Profile {
 /** Pages for people who are signed in. */
 export const sessionPages = (deps: Deps, calls: Calls): SignInPage[] => {
   const profileOf = async ({ http }: Visit) => (await unlessSignedOut(calls.profile(http))) as Profile | null
+  const invitationsTo = async ({ http }: Visit) =>
+    ((await calls.invitations(http)) as { results: Received[] }).results
   const waits = async ({ http }: Visit) => (await cookieOf(deps, http, loginCookie))?.pending_id != null
 
   return [
@@ -31,7 +38,8 @@ export const sessionPages = (deps: Deps, calls: Calls): SignInPage[] => {
       path: '',
       async show(visit) {
         const profile = await profileOf(visit)
-        if (profile) return visit.returnTo ? signedIn(visit) : signedInAs(visit, profile)
+        if (profile)
+          return visit.returnTo ? signedIn(visit) : signedInAs(visit, profile, await invitationsTo(visit))
         return (await waits(visit)) ? go('code') : addressForm(deps, visit)
       },
     },
@@ -51,8 +59,7 @@ export const sessionPages = (deps: Deps, calls: Calls): SignInPage[] => {
       path: 'sign-out',
       show: () => go(''),
       async submit({ http }) {
-        await unlessSignedOut(calls.logOut(http))
-        for (const cookie of [loginCookie, consoleCookie]) clearCookie(deps.config, http, cookie)
+        await signOut(deps, calls, http)
         forgetFlow(deps, http)
         return go('signed-out')
       },
@@ -69,15 +76,25 @@ export const sessionPages = (deps: Deps, calls: Calls): SignInPage[] => {
   ]
 }
 
-const nameOf = ({ first_name, last_name, email }: Profile) => `${first_name} ${last_name}`.trim() || email
+/** Ends the session of the browser, and its cookies in any case. */
+export async function signOut(deps: Deps, calls: Calls, http: Context): Promise<void> {
+  await unlessSignedOut(calls.logOut(http))
+  for (const cookie of [loginCookie, consoleCookie]) clearCookie(deps.config, http, cookie)
+}
 
-function signedInAs(visit: Visit, profile: Profile) {
+export const nameOf = ({ first_name, last_name, email }: Profile) =>
+  `${first_name} ${last_name}`.trim() || email
+
+function signedInAs(visit: Visit, profile: Profile, invitations: Received[]) {
   const { texts } = visit
   const { current_tenant: tenant, memberships, email } = profile
   return page(
     texts.signedIn.title,
     html`<p class="who"><span>${nameOf(profile)}</span> <small>${email} · ${tenant.name}</small></p>
-${memberships.length > 1 ? html`<p>${link(visit, 'organisation', texts.signedIn.switch)}</p>` : null}
+${invitations.map(
+  (one) =>
+    html`<p class="who"><span>${texts.signedIn.invited(one.tenant.name)}</span> <small>${texts.signedIn.join}</small></p>\n`,
+)}${memberships.length > 1 ? html`<p>${link(visit, 'organisation', texts.signedIn.switch)}</p>` : null}
 ${form(visit, 'sign-out', button(texts.signedIn.signOut, { quiet: true }))}`,
   )
 }

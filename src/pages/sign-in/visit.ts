@@ -8,6 +8,8 @@ import type { Flow } from './flow.ts'
 export interface Visit {
   http: Context
   texts: Texts['pages']
+  /** Whether people sign in on these pages (`HOSTED_PAGES`); else pages of mailed links alone are served. */
+  isHosted: boolean
   /** BCP 47 */
   language: string
   /** The path of PUBLIC_URL, without a slash at the end. */
@@ -27,16 +29,16 @@ export interface Visit {
 /** What a visit gives. */
 export type Shown =
   | { kind: 'page'; title: string; content: Html }
-  /** Another page, by its path below `/sign-in/`. */
+  /** Another page, by its path. */
   | { kind: 'go'; to: string }
   /** The end of the sign-in: a path of the service. */
   | { kind: 'leave'; to: string }
   /** JSON for the script of a page. */
   | { kind: 'data'; body: object }
 
-/** A page below `/sign-in/`. A refused form is shown again, with what was typed. */
+/** A page. A refused form is shown again, with what was typed. */
 export interface SignInPage {
-  /** Without slashes; empty for `/sign-in/` itself. */
+  /** Below `/sign-in/`, without slashes; empty for `/sign-in/` itself. With a leading `/`: below the service. */
   path: string
   show(visit: Visit): Promise<Shown> | Shown
   /** Takes the form of the page. Throws its refusal. */

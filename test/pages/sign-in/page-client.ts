@@ -1,3 +1,4 @@
+import { mailedLinks } from '../../../src/messages/links/mailed-links.ts'
 import type { Service } from '../../helpers/service.ts'
 
 /** What a browser without scripts sees of a page. */
@@ -43,7 +44,7 @@ export function openPages(
     })
     keep(answer)
     const to = answer.headers.get('location')
-    if (answer.status === 303 && to?.includes('/sign-in/')) {
+    if (answer.status === 303 && to && isOfPages(to)) {
       await answer.body?.cancel()
       return ask(to)
     }
@@ -71,6 +72,16 @@ export function openPages(
   return { visit: ask, send, post, cookies, seen: () => current }
 }
 
+/** The link of a mail to one of the pages, below the service. */
+export function linkIn(mail: { text: string }, page: string): string {
+  const found = new RegExp(`${page}\\?\\S*token=\\S+`).exec(mail.text)
+  if (!found) throw new Error(`The mail has no link to ${page}:\n${mail.text}`)
+  return found[0]
+}
+
+const isOfPages = (to: string) =>
+  to.includes('/sign-in/') || Object.values(mailedLinks).some(({ page }) => to.split('?')[0]!.endsWith(page))
+
 const unescaped = (text: string) =>
   text.replace(
     /&(amp|lt|gt|quot|#39);/g,
@@ -85,7 +96,7 @@ const alertIn = (text: string) => {
 function formOf(page: string, names: string[], to?: string) {
   for (const [, attributes = '', content = ''] of page.matchAll(/<form([^>]*)>([\s\S]*?)<\/form>/g)) {
     const action = unescaped(/action="([^"]*)"/.exec(attributes)?.[1] ?? '')
-    if (to !== undefined && !action.endsWith(`/sign-in/${to}/`)) continue
+    if (to !== undefined && !action.endsWith(to.startsWith('/') ? to : `/sign-in/${to}/`)) continue
     if (!names.every((name) => content.includes(`name="${name}"`))) continue
     const hidden = [...content.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)]
     return {
