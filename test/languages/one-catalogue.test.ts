@@ -4,7 +4,7 @@ import t from 'tap'
 
 const root = join(import.meta.dirname, '..', '..')
 /** The folders that write for people only what the catalogue says. */
-const folders = ['src/messages/mail', 'src/pages/sign-in']
+const folders = ['src/messages/mail', 'src/pages/sign-in', 'src/pages/links']
 
 /** The end of the template literal or `${}` that begins at `from`, and what it says itself, without its values. */
 function read(source: string, from: number, closing: '`' | '}'): { end: number; own: string } {

