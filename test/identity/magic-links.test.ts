@@ -182,6 +182,21 @@ t.test('a browser that did not ask for a link is told so, and uses nothing up', 
   t.equal((await open(link)).status, 200)
 })
 
+t.test('a browser whose sign-in pages asked is signed in without scripts, and led on', async (t) => {
+  const person = await proven()
+  const { token, nonce } = await askFor(person)
+  const pages = openPages(service)
+  const flow = JSON.stringify({ id: 'flow', nonce, returnTo: '/docs' })
+  const sealed = service.deps.sealer.seal('sign-in-flow', flow, 'cookie').toString('base64url')
+  pages.cookies.set('bailiwick-flow', sealed)
+  t.notMatch((await pages.visit(`/log-in?token=${token}`)).text, 'magic-link.js')
+  t.match(await pages.send({}), { status: 200, refresh: '/docs' })
+  t.match(await pages.visit('/sign-in/'), { title: 'You are signed in' })
+  pages.cookies.set('bailiwick-flow', sealed)
+  await pages.visit(`/log-in?token=${token}`)
+  t.match(await pages.send({}), { status: 400, title: 'This link does not work any more' })
+})
+
 t.test('the page of the service waits for its button and for the nonce', { skip: noChromium }, async (t) => {
   const person = await proven()
   const { token, nonce } = await askFor(person)
