@@ -471,6 +471,7 @@ export const de: Texts = {
       code: 'Code, den die App zeigt',
       anew: 'Neuen QR-Code zeigen',
     },
+    stepUp: { title: 'Bestätigen Sie noch einmal, dass Sie es sind' },
     signedIn: {
       title: 'Sie sind angemeldet',
       switch: 'Organisation wechseln',

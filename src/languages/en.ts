@@ -480,6 +480,7 @@ export const en = {
       code: 'Code that the app shows',
       anew: 'Show another QR code',
     },
+    stepUp: { title: 'Confirm again that it is you' },
     signedIn: {
       title: 'You are signed in',
       switch: 'Change the organisation',

@@ -46,6 +46,12 @@ export function callsOf(deps: PageDeps, routes: readonly Route[]) {
     confirmApp: call('POST', 'auth/otp/totp/confirm', waiting),
     showFactor: call('POST', 'auth/otp/verify', waiting),
     mailCode: call('POST', 'auth/otp/email/send', waiting),
+    devices: call('GET', 'auth/otp/devices'),
+    showOwnFactor: call('POST', 'auth/otp/verify'),
+    mailOwnCode: call('POST', 'auth/otp/email/send'),
+    stepUpOptions: call('POST', 'auth/passkeys/verify/options'),
+    showOwnPasskey: call('POST', 'auth/passkeys/verify'),
+    endSession: call('DELETE', 'auth/sessions/:id'),
     profile: call('GET', 'users/me'),
     invitations: call('GET', 'users/me/invitations'),
     switchTenant: call('POST', 'auth/switch-tenant'),
@@ -69,7 +75,7 @@ export interface SignInAnswer {
   authenticated?: boolean
   otp_required?: boolean
   methods?: string[]
-  counts_from?: string
+  counts_from?: string | null
 }
 
 /** The answer, or null where there is no session that is signed in. */

@@ -32,24 +32,32 @@ export async function codeForm(deps: Deps, visit: Visit): Promise<Shown> {
   if (!row?.pending_id) return go('')
   if (row.methods.length === 0) return go('set-up')
   const { texts } = visit
-  const byPasskey = row.methods.includes('passkey') ? passkeyForm(deps, visit, 'code/passkey') : null
-  const byCode = row.methods.some((method) => method !== 'passkey')
   return page(
     texts.code.title,
-    html`${byCode ? fieldsOf(visit, row.methods) : passkeyOnly(visit)}
-${byPasskey}
+    html`${factorFields(deps, visit, row.methods, 'code')}
 <p class="aside">${link(visit, 'address', texts.code.other)}</p>`,
   )
 }
 
+type FactorPath = 'code' | 'step-up'
+
+/** Asks for a factor of one of these methods. `path`: of the page that takes it. */
+export function factorFields(deps: Deps, visit: Visit, methods: readonly string[], path: FactorPath): Html {
+  const byPasskey = methods.includes('passkey') ? passkeyForm(deps, visit, `${path}/passkey`) : null
+  const byCode = methods.some((method) => method !== 'passkey')
+  return html`${byCode ? codeFields(visit, methods, path) : passkeyOnly(visit)}
+${byPasskey}`
+}
+
 /** The answer to a factor that was accepted. */
 export const codeShown = (visit: Visit, { authenticated }: SignInAnswer): Shown =>
-  authenticated ? signedIn(visit) : page(visit.texts.code.title, notYet(visit))
+  authenticated ? signedIn(visit) : page(visit.texts.code.title, notYet(visit, 'code'))
 
 const passkeyOnly = (visit: Visit): Html => html`<p>${visit.texts.passkey.lead}</p>
 ${refusalOf(visit)}<noscript><p class="alert">${visit.texts.passkey.noScript}</p></noscript>`
 
-function fieldsOf(visit: Visit, methods: readonly string[]): Html {
+/** The field for a code, and a button to mail one. */
+function codeFields(visit: Visit, methods: readonly string[], path: FactorPath): Html {
   const { texts, flow } = visit
   const byApp = methods.includes('totp')
   const byMail = methods.includes('email')
@@ -57,7 +65,7 @@ function fieldsOf(visit: Visit, methods: readonly string[]): Html {
   return html`<p>${lead}</p>
 ${refusalOf(visit, 'code')}${form(
   visit,
-  'code',
+  path,
   html`${field(visit, {
     name: 'code',
     label: texts.code.label,
@@ -66,9 +74,9 @@ ${refusalOf(visit, 'code')}${form(
     more: html`maxlength="64" autofocus spellcheck="false" autocapitalize="off"`,
   })}${button(texts.continue)}`,
 )}
-${byMail ? form(visit, 'code/mail', button(byApp ? texts.code.mail : texts.code.again, { quiet: true })) : null}`
+${byMail ? form(visit, `${path}/mail`, button(byApp ? texts.code.mail : texts.code.again, { quiet: true })) : null}`
 }
 
 /** A right code of a factor that does not count yet, where one that counts is demanded. */
-const notYet = (visit: Visit): Html => html`<p>${visit.texts.code.notYet}</p>
-<p class="aside">${link(visit, 'code', visit.texts.code.another)}</p>`
+export const notYet = (visit: Visit, path: FactorPath): Html => html`<p>${visit.texts.code.notYet}</p>
+<p class="aside">${link(visit, path, visit.texts.code.another)}</p>`

@@ -11,7 +11,11 @@ const takesPasskeys = (deps: Deps): boolean =>
   relyingParty(deps).origins.includes(new URL(browserUrl(deps.publicUrl())).origin)
 
 /** A button for a passkey, which browser/passkey.js shows where the browser has them; null where the pages take none. */
-export const passkeyForm = (deps: Deps, visit: Visit, path: 'passkey' | 'code/passkey'): Html | null =>
+export const passkeyForm = (
+  deps: Deps,
+  visit: Visit,
+  path: 'passkey' | 'code/passkey' | 'step-up/passkey',
+): Html | null =>
   takesPasskeys(deps)
     ? form(
         visit,

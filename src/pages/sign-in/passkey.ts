@@ -28,13 +28,14 @@ export const passkeyPages = (deps: Deps, calls: Calls): SignInPage[] => [
   optionsPage('code/passkey', (visit) => calls.ownPasskeyOptions(visit.http)),
 ]
 
-const optionsPage = (path: string, optionsFor: (visit: Visit) => Promise<unknown>): SignInPage => ({
+export const optionsPage = (path: string, optionsFor: (visit: Visit) => Promise<unknown>): SignInPage => ({
   path: `${path}/options`,
   show: () => go(''),
   submit: async (visit): Promise<Shown> => data((await optionsFor(visit)) as object),
 })
 
-function credentialOf({ form }: Visit): unknown {
+/** The credential that the script put in the form. Throws 400 `passkey_invalid`. */
+export function credentialOf({ form }: Visit): unknown {
   try {
     return JSON.parse(form.credential ?? '')
   } catch {

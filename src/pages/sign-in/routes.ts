@@ -25,6 +25,7 @@ import { registerPages } from './register.ts'
 import { returnPath } from './return-to.ts'
 import { sessionPages } from './session.ts'
 import { setUpPages } from './set-up.ts'
+import { stepUpPages } from './step-up.ts'
 import type { Shown, SignInPage, Visit } from './visit.ts'
 
 /**
@@ -39,6 +40,7 @@ export function signInPages(deps: PageDeps, routes: readonly Route[]): Middlewar
     passwordPage(calls),
     ...codePages(deps, calls),
     ...setUpPages(deps, calls),
+    ...stepUpPages(deps, calls),
     ...registerPages(deps, calls),
     ...forgotPages(calls),
     ...sessionPages(deps, calls),

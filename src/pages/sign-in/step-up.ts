@@ -1,0 +1,99 @@
+import type { Deps } from '../../deps.ts'
+import { channelsOn, type DeviceType } from '../../identity/otp/channels.ts'
+import { type Html, html } from '../../text/html.ts'
+import { loginCookie } from '../browser-session/cookie.ts'
+import { cookieOf } from '../browser-session/credentials.ts'
+import { type Calls, type SignInAnswer, unlessSignedOut } from './calls.ts'
+import { factorFields, notYet } from './code.ts'
+import { button, field, form, refusalOf } from './elements.ts'
+import { credentialOf, optionsPage } from './passkey.ts'
+import { afterFactor } from './password.ts'
+import { go, page, type Shown, type SignInPage, signedIn, type Visit } from './visit.ts'
+
+interface Person {
+  email: string
+  mfa_enabled: boolean
+  current_tenant: { id: string }
+}
+interface Devices {
+  results: { type: DeviceType; is_confirmed: boolean }[]
+}
+
+/**
+ * Asks a browser that is signed in to show again who is there, and leads on: a second factor, or the password of a person
+ * who has none.
+ */
+export const stepUpPages = (deps: Deps, calls: Calls): SignInPage[] => {
+  const personOf = async ({ http }: Visit) => (await unlessSignedOut(calls.profile(http))) as Person | null
+
+  async function show(visit: Visit): Promise<Shown> {
+    const person = await personOf(visit)
+    if (!person) return go('')
+    if (!person.mfa_enabled) return page(visit.texts.stepUp.title, passwordFields(visit, person))
+    const { results } = (await calls.devices(visit.http)) as Devices
+    const on = channelsOn(deps.config)
+    const methods = results.filter((one) => one.is_confirmed && on.includes(one.type)).map(({ type }) => type)
+    return page(visit.texts.stepUp.title, factorFields(deps, visit, methods, 'step-up'))
+  }
+
+  return [
+    {
+      path: 'step-up',
+      show,
+      async submit(visit) {
+        const { code, password } = visit.form
+        if (password !== undefined) return signInAgain(visit, password)
+        return shown(visit, (await calls.showOwnFactor(visit.http, { code })) as SignInAnswer)
+      },
+    },
+    {
+      path: 'step-up/mail',
+      show,
+      async submit(visit) {
+        await calls.mailOwnCode(visit.http)
+        return go('step-up')
+      },
+    },
+    {
+      path: 'step-up/passkey',
+      show,
+      async submit(visit) {
+        const answer = await calls.showOwnPasskey(visit.http, { credential: credentialOf(visit) })
+        return shown(visit, answer as SignInAnswer)
+      },
+    },
+    optionsPage('step-up/passkey', (visit) => calls.stepUpOptions(visit.http)),
+  ]
+
+  /** A new session in place of the old one: that of a person without a factor says when it began, and no more. */
+  async function signInAgain(visit: Visit, password: string): Promise<Shown> {
+    const { http } = visit
+    const [person, before] = [await personOf(visit), await cookieOf(deps, http, loginCookie)]
+    if (!person) return go('')
+    const { email, current_tenant: tenant } = person
+    const answer = await calls.logIn(http, { email, password, tenant_id: tenant.id })
+    const { authenticated } = answer as SignInAnswer
+    if (authenticated && before?.session_id) await calls.endSession(http, {}, { id: before.session_id })
+    return afterFactor(visit, calls, answer as SignInAnswer)
+  }
+}
+
+const shown = (visit: Visit, { counts_from: from }: SignInAnswer): Shown =>
+  from ? page(visit.texts.stepUp.title, notYet(visit, 'step-up')) : signedIn(visit)
+
+const passwordFields = (
+  visit: Visit,
+  { email }: Person,
+): Html => html`<p class="who"><span>${email}</span></p>
+${refusalOf(visit, 'password')}${form(
+  visit,
+  'step-up',
+  html`<input type="hidden" name="email" value="${email}" autocomplete="username">
+${field(visit, {
+  name: 'password',
+  label: visit.texts.password.label,
+  type: 'password',
+  autocomplete: 'current-password',
+  more: html`maxlength="1024" autofocus`,
+})}${button(visit.texts.continue)}`,
+)}`

@@ -1,0 +1,54 @@
+import t from 'tap'
+import { sharedService } from '../../helpers/shared-service.ts'
+import { codeAt, enrol } from '../../identity/otp/authenticator.ts'
+import { openPages } from './page-client.ts'
+
+// A browser that is signed in shows again who is there.
+
+const service = await sharedService(t)
+
+const path = '/sign-in/step-up/?return_to=/docs'
+
+async function signedIn(person: { email: string; password: string }) {
+  const pages = openPages(service)
+  await pages.visit('/sign-in/')
+  await pages.send({ email: person.email })
+  await pages.send({ password: person.password })
+  return pages
+}
+
+const sessionsOf = async (person: { email: string; password: string }) => {
+  const { body } = await (await service.logIn(person)).get('/api/v1/auth/sessions/')
+  return body.results.filter(({ kind }: { kind: string }) => kind === 'browser').length
+}
+
+t.test('a second factor is shown again, and the cookie gets a new value', async (t) => {
+  const person = await service.signUp()
+  const { secret } = await enrol(service, person)
+  service.advance(60_000)
+  const pages = await signedIn(person)
+  await pages.send({ code: codeAt(secret, service.now()) })
+  service.advance(1_200_000)
+  t.match(await pages.visit(path), { status: 200, title: 'Confirm again that it is you' })
+  t.match(await pages.send({ code: '000000' }), { status: 400, alert: /^This code is not right/ })
+  const before = pages.cookies.get('bailiwick-login')
+  t.match(await pages.send({ code: codeAt(secret, service.now()) }), { status: 200, refresh: '/docs' })
+  t.not(pages.cookies.get('bailiwick-login'), before)
+  t.match((await pages.visit('/sign-in/')).text, person.email)
+})
+
+t.test('a person without a factor shows the password, and has one session as before', async (t) => {
+  const person = await service.signUp()
+  const pages = await signedIn(person)
+  const before = pages.cookies.get('bailiwick-login')
+  t.match(await pages.visit(path), { title: 'Confirm again that it is you' })
+  t.match(await pages.send({ password: 'wrong wrong wrong' }), { status: 400, alert: /do not match/ })
+  t.match(await pages.send({ password: person.password }), { status: 200, refresh: '/docs' })
+  t.not(pages.cookies.get('bailiwick-login'), before)
+  t.match((await pages.visit('/sign-in/')).text, person.email)
+  t.equal(await sessionsOf(person), 1)
+})
+
+t.test('those who are not signed in sign in first', async (t) => {
+  t.match(await openPages(service).visit(path), { title: 'Sign in' })
+})
