@@ -431,6 +431,13 @@ export const de: Texts = {
       sent: (email) =>
         `Wenn es zu ${email} ein Konto gibt, haben wir eine E-Mail dorthin geschickt. Mit dem Link darin wählen Sie ein neues Passwort.`,
     },
+    mailedLink: {
+      send: 'Stattdessen einen Link per E-Mail senden',
+      sent: (email) =>
+        `Wenn es zu ${email} ein Konto gibt, haben wir eine E-Mail dorthin geschickt. Öffnen Sie den Link darin innerhalb von 15 Minuten in diesem Browser, um sich anzumelden.`,
+      again: 'Neuen Link senden',
+      password: 'Stattdessen mit dem Passwort anmelden',
+    },
     sent: {
       title: 'Sehen Sie in Ihr Postfach',
       notThere: 'Nichts angekommen? Warten Sie einen Moment, und sehen Sie auch im Spam-Ordner nach.',

@@ -440,6 +440,13 @@ export const en = {
       sent: (email: string) =>
         `If ${email} has an account, we sent a mail there. Its link lets you choose a new password.`,
     },
+    mailedLink: {
+      send: 'Mail me a link instead',
+      sent: (email: string) =>
+        `If ${email} has an account, we sent a mail there. Open its link in this browser within 15 minutes to sign in.`,
+      again: 'Mail me a new link',
+      password: 'Sign in with the password instead',
+    },
     /** After a page that mails something. */
     sent: {
       title: 'Look into your mailbox',

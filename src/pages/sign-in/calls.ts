@@ -37,6 +37,7 @@ export function callsOf(deps: PageDeps, routes: readonly Route[]) {
       return outcome && session.handOut(http, handOut(outcome))
     },
     mailReset: call('POST', 'auth/password/reset'),
+    mailLink: call('POST', 'auth/magic-link'),
     logIn: call('POST', 'auth/login'),
     passkeyOptions: call('POST', 'auth/passkeys/login/options'),
     usePasskey: call('POST', 'auth/passkeys/login'),

@@ -1,13 +1,15 @@
+import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import { leadsHere } from '../../messages/links/mailed-links.ts'
 import { html } from '../../text/html.ts'
 import type { Calls, SignInAnswer } from './calls.ts'
 import { button, field, form, link, refusalOf } from './elements.ts'
 import { go, page, type Shown, type SignInPage, signedIn, type Visit } from './visit.ts'
 
 /** Asks for the password of the address that was typed. */
-export const passwordPage = (calls: Calls): SignInPage => ({
+export const passwordPage = (deps: Deps, calls: Calls): SignInPage => ({
   path: 'password',
-  show: passwordForm,
+  show: (visit) => passwordForm(deps, visit),
   async submit(visit) {
     const { email } = visit.flow
     if (!email) return go('')
@@ -16,7 +18,8 @@ export const passwordPage = (calls: Calls): SignInPage => ({
   },
 })
 
-function passwordForm(visit: Visit): Shown {
+/** Asks for the password, or offers a link instead: for any address, so that it does not tell which are known. */
+export function passwordForm(deps: Deps, visit: Visit): Shown {
   const { texts, flow } = visit
   if (!flow.email) return go('')
   return page(
@@ -34,9 +37,14 @@ ${field(visit, {
   more: html`maxlength="1024" autofocus`,
 })}${button(texts.address.title)}`,
 )}
+${mailsLinks(deps) ? form(visit, 'mailed-link', button(texts.mailedLink.send, { quiet: true })) : null}
 <p class="aside">${link(visit, 'forgot', texts.password.forgot)}</p>`,
   )
 }
+
+/** Whether the pages mail links to sign in: a link to a page of an application signs in there, not here. */
+export const mailsLinks = ({ config }: Pick<Deps, 'config'>): boolean =>
+  config.MAGIC_LINK_ENABLED && leadsHere(config, 'magic_link')
 
 /**
  * Where a sign-in goes on. A code is mailed at once where no other factor can be shown: the person would have to press a

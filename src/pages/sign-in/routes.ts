@@ -17,6 +17,7 @@ import { nextStep, pageUrl, sentenceOf } from './elements.ts'
 import { formToken, isOwnForm, newFlow, readFlow, writeFlow } from './flow.ts'
 import { forgotPages } from './forgot.ts'
 import { documentOf, headers, type Look } from './layout.ts'
+import { mailedLinkPages } from './mailed-link.ts'
 import { passkeyPages } from './passkey.ts'
 import { passwordPage } from './password.ts'
 import { readForm } from './read-form.ts'
@@ -37,7 +38,8 @@ export function signInPages(deps: PageDeps, routes: readonly Route[]): Middlewar
   const pages: SignInPage[] = [
     addressPage(deps),
     ...passkeyPages(deps, calls),
-    passwordPage(calls),
+    passwordPage(deps, calls),
+    ...mailedLinkPages(deps, calls),
     ...codePages(deps, calls),
     ...setUpPages(deps, calls),
     ...stepUpPages(deps, calls),

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { sharedService } from '../../helpers/shared-service.ts'
 import { startBeside } from '../../identity/otp/authenticator.ts'
-import { openPages } from './page-client.ts'
+import { linkIn, openPages } from './page-client.ts'
 
 // People make an account, and get back into one, on the pages of the service.
 
@@ -26,6 +26,28 @@ t.test('an account is made, and a mail is on its way', async (t) => {
   t.match(seen.text, 'We sent a mail to grace@example.com')
   t.match(await service.mailTo(someone.email, 'Confirm'), { subject: /Confirm/ })
   t.ok(await service.logIn(someone))
+})
+
+t.test('the link of the mail goes on to the sign-in in the browser that registered', async (t) => {
+  const person = { ...someone, email: 'rear.admiral@example.com' }
+  const pages = openPages(service)
+  await pages.visit('/sign-in/register/?return_to=/docs')
+  await pages.send(person)
+  await pages.visit(linkIn(await service.mailTo(person.email, 'Confirm'), '/verify-email'))
+  t.match(await pages.send({}), { status: 200, refresh: '/docs' })
+  t.match((await pages.visit('/sign-in/')).text, 'Grace Hopper')
+})
+
+t.test('elsewhere, and after an hour, the link proves the address and no more', async (t) => {
+  for (const [index, late] of [false, true].entries()) {
+    const person = { ...someone, email: `commodore${index}@example.com` }
+    const { pages: own } = await register(person)
+    if (late) service.advance(3_601_000)
+    const pages = late ? own : openPages(service)
+    await pages.visit(linkIn(await service.mailTo(person.email, 'Confirm'), '/verify-email'))
+    t.match(await pages.send({}), { status: 200, title: 'Your address is confirmed' })
+    t.notOk(pages.cookies.has('bailiwick-login'))
+  }
 })
 
 t.test('an address that is taken looks like a free one, and its owner is told', async (t) => {
