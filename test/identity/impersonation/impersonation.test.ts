@@ -109,6 +109,18 @@ t.test('an owner acts as a member, and every trace names both', async (t) => {
   t.equal(later.body.results[0].impersonator, null, 'the connection keeps no name')
 })
 
+t.test('a member who changed their address hears of it at the new one, once it is verified', async (t) => {
+  const { owner, member } = await team()
+  await proveAddress(service, member)
+  const moved = { ...member, email: `moved.${member.email}` }
+  const change = { email: moved.email, current_password: member.password }
+  t.equal((await member.patch('/api/v1/users/me/', change)).status, 200)
+  await confirmAddress(service, moved)
+  await (await service.logIn(moved)).switchTo(owner.tenantId)
+  t.equal((await start(owner, owner, member)).status, 200)
+  t.ok((await service.mailTo(moved.email, 'acted as you')).text.includes(reason))
+})
+
 t.test('acting as a member needs the permission, a second factor, a reason and a member below', async (t) => {
   const { owner, supporter, member } = await team()
   t.match(await start(member, owner, supporter), { status: 403, body: { code: 'permission_denied' } })
