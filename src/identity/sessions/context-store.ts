@@ -209,7 +209,7 @@ export function findMemberContext(
            null::timestamptz as second_factor_at, null::timestamptz as begun_at, false as over`
   const users = sql.fragment`(
     select m.user_id as id, m.email, m.first_name, m.last_name, m.email_verified, m.is_active, m.date_joined,
-           m.person_version as version
+           null::text as locale, null::text as zoneinfo, m.person_version as version
     from memberships m where m.tenant_id = ${member.tenantId})`
   return readContext(read, authContextRow, member, { ...persons, users, session: none })
 }
