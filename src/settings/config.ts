@@ -99,6 +99,10 @@ function contradictions(config: Config, roles: readonly Role[]): string[] {
     faults.push('OTP_REQUIRED_FOR_LOGIN needs OTP_ENABLED and one of OTP_EMAIL_ENABLED, OTP_TOTP_ENABLED')
   if (config.MANAGEMENT_PORT && config.MANAGEMENT_PORT === config.PORT)
     faults.push('MANAGEMENT_PORT must differ from PORT')
+  if (config.CONSOLE_ENABLED && !config.HOSTED_PAGES)
+    faults.push(
+      'HOSTED_PAGES must be on while the console is: it signs in there. Or set CONSOLE_ENABLED=false',
+    )
   const unusable = certificateFault(config)
   if (unusable) faults.push(unusable)
   if (config.JWT_AUDIENCE === (config.JWT_ISSUER ?? config.PUBLIC_URL))

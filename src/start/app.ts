@@ -130,10 +130,7 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   app.use(refuseInvalidRequests)
   app.use(signInPages(path, routes))
   if (config.CONSOLE_ENABLED)
-    app
-      .use(consoleRoutes(path, routes))
-      .use(enterConsole(path, routes))
-      .use(consolePages(deps.publicUrl, config))
+    app.use(consoleRoutes(path, routes)).use(enterConsole(path, routes)).use(consolePages(deps.publicUrl))
   app.use(dispatch(served))
   return app
 }

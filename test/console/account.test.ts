@@ -48,7 +48,7 @@ t.test(
     await dialog.getByLabel('Revoke my API keys, too').check()
     await assertSound(t, page, 'sign out everywhere')
     await dialog.getByRole('button', { name: 'Sign out everywhere' }).click()
-    await heading(page, 'Sign in').waitFor()
+    await heading(page, 'You are signed out').waitFor()
     t.notOk(await works(third))
     t.equal((await again.get('/api/v1/users/me/')).status, 401)
     t.strictSame(

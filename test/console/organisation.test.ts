@@ -61,7 +61,7 @@ t.test(
     await dialog.getByText('This is not the name').waitFor()
     await dialog.getByLabel('Type the name').fill('Pier <9>')
     await dialog.getByRole('button', { name: 'Delete for good' }).click()
-    await heading(page, 'Sign in').waitFor()
+    await heading(page, 'You are signed out').waitFor()
     t.strictSame(
       faults.splice(0).filter((text) => !/40[0134]/.test(text)),
       [],

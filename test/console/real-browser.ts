@@ -55,8 +55,10 @@ export async function openChromium(t: Pick<Test, 'teardown'>, service: Service) 
   return { openPage, go }
 }
 
+/** Signs in on the pages of the service, where the console leads a browser without a session. */
 export async function signIn(page: Page, { email, password }: { email: string; password: string }) {
   await page.getByLabel('E-mail address').fill(email)
+  await page.getByRole('button', { name: 'Continue', exact: true }).click()
   await page.getByLabel('Password', { exact: true }).fill(password)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
 }

@@ -18,12 +18,13 @@ t.test('a person signs in with an app, and the browser holds no secret', { skip 
   const { secret } = await enrol(service, person)
   const { page, faults, own } = await openPage(t)
   await go(page, '/account/security')
-  await assertSound(t, page, 'sign-in')
+  await assertSound(t, page, 'address')
   await signIn(page, { ...person, password: 'wrong wrong wrong' })
-  await page.getByRole('alert').getByText('No active account').waitFor()
-  t.equal(await page.getByLabel('E-mail address').inputValue(), person.email, 'what was typed stays')
-  await signIn(page, person)
-  await heading(page, 'Second factor').waitFor()
+  await page.getByRole('alert').getByText('do not match').waitFor()
+  await assertSound(t, page, 'password')
+  await page.getByLabel('Password', { exact: true }).fill(person.password)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await heading(page, 'Confirm that it is you').waitFor()
   await assertSound(t, page, 'second factor')
   service.advance(60_000)
   await page.getByLabel('Code').fill(codeAt(secret, service.now()))
@@ -34,8 +35,8 @@ t.test('a person signs in with an app, and the browser holds no secret', { skip 
     'JSON.stringify([localStorage, sessionStorage, document.cookie, document.documentElement.outerHTML, location.href])',
   )
   t.notMatch(kept, /eyJ|bailiwick=/)
-  t.equal(faults.filter((text) => !text.includes('401')).join('\n'), '')
-  const [cookie] = await own.cookies()
+  t.equal(faults.filter((text) => !/40[01]/.test(text)).join('\n'), '')
+  const cookie = (await own.cookies()).find(({ name }) => name === 'bailiwick')
   t.match(cookie, { name: 'bailiwick', httpOnly: true, sameSite: 'Strict' })
   t.throws(() => claimsOf(cookie!.value), 'the cookie is no token')
 })
@@ -54,15 +55,17 @@ t.test(
     await heading(other, 'Sessions').waitFor()
     await page.getByRole('button', { name: person.email }).click()
     await page.getByRole('menuitem', { name: 'Sign out' }).click()
-    for (const tab of [page, other]) await heading(tab, 'Sign in').waitFor()
+    for (const tab of [page, other]) await heading(tab, 'You are signed out').waitFor()
     await page.goBack().catch(() => undefined)
-    await page.goForward().catch(() => undefined)
-    await heading(page, 'Sign in').waitFor()
+    await page.locator('h1').first().waitFor()
+    t.equal(await heading(page, 'Profile').count(), 0, 'the way back shows nothing of the session')
+    await other.getByRole('button', { name: 'Sign in' }).click()
     await signIn(other, person)
     await other.getByText('This session').waitFor()
     await person.post('/api/v1/auth/logout-all/')
     await other.getByRole('link', { name: 'Security' }).click()
     await other.getByText('Your session has ended').waitFor()
+    await other.getByRole('button', { name: 'Sign in' }).click()
     await signIn(other, person)
     await heading(other, 'Security').waitFor()
     t.pass('and goes on where it was')
@@ -87,59 +90,12 @@ t.test('the page of a mailed link is sound, whether the link works or not', { sk
   await assertSound(t, page, 'a dead link')
 })
 
-t.test(
-  'where links to sign in are mailed, one signs in the console of the browser that asked, in all tabs',
-  { skip },
-  async (t) => {
-    const [person, other] = [await service.signUp(), await service.signUp()]
-    const beside = await startBeside(t, service, { MAGIC_LINK_ENABLED: 'true' })
-    const { page, own, faults } = await openPage(t)
-    await go(page, '/account')
-    t.equal(await page.getByRole('button', { name: 'Mail me a link' }).count(), 0, 'only where they are on')
-    await go(page, '/account/security', beside)
-    await page.getByLabel('E-mail address').fill(person.email)
-    await page.getByRole('button', { name: 'Mail me a link' }).click()
-    t.equal(await page.getByLabel('E-mail address').inputValue(), person.email)
-    await assertSound(t, page, 'a link to sign in')
-    await page.getByRole('button', { name: 'Send the link' }).click()
-    await heading(page, 'Check your mailbox').waitFor()
-    const token = tokenIn(await service.mailTo(person.email, 'asked to sign in'))
-    const { page: mailed } = await openPage(t, { context: own })
-    const consoleNonce = await page.evaluate("localStorage.getItem('bailiwick-magic-link')")
-    // An application of this origin that asks later logs in with its own nonce, not with the console's.
-    const { nonce } = await page.evaluate<{ nonce: string }>(
-      `fetch('/api/v1/auth/magic-link/', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ email: '${other.email}' }),
-      }).then((answer) => answer.json())`,
-    )
-    await page.evaluate(`localStorage.setItem('bailiwick-magic-link', '${nonce}')`)
-    await mailed.goto(
-      `${beside}/log-in?token=${tokenIn(await service.mailTo(other.email, 'asked to sign in'))}`,
-    )
-    await mailed.getByRole('button', { name: 'Sign in' }).click()
-    await mailed.getByText('You are signed in').waitFor()
-    await page.evaluate(`localStorage.setItem('bailiwick-magic-link', '${consoleNonce}')`)
-    await mailed.goto(`${beside}/log-in?token=${token}`)
-    await mailed.route('**/magic-link/confirm/', (route) => route.fulfill({ status: 503, body: '{}' }), {
-      times: 1,
-    })
-    await mailed.getByRole('button', { name: 'Sign in' }).click()
-    await mailed.getByText('Try again in a moment').waitFor()
-    await mailed.getByRole('button', { name: 'Sign in' }).click()
-    await mailed.waitForURL(/\/console\//)
-    await heading(page, 'Security').waitFor()
-    t.notMatch(await page.evaluate('JSON.stringify([localStorage, sessionStorage])'), /eyJ|magic-link/)
-    t.strictSame(faults, [])
-  },
-)
-
-t.test('a passkey at another address than its own says where it works', { skip }, async (t) => {
+t.test('a passkey at another address than its own says that it did not work', { skip }, async (t) => {
   const { page } = await openPage(t)
   await go(page, '/', originOf(service).replace('localhost', '127.0.0.1'))
   await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
-  await page.getByText('Passkeys work at localhost, and this page is at 127.0.0.1.').waitFor()
+  await page.getByRole('status').getByText('passkey').waitFor()
+  t.equal(await page.getByLabel('E-mail address').count(), 1, 'the other ways stay')
 })
 
 t.test('a person adds a passkey, and signs in with it without a password', { skip }, async (t) => {
@@ -166,7 +122,9 @@ t.test('a person adds a passkey, and signs in with it without a password', { ski
   await page.getByRole('listitem').getByText('Laptop').waitFor()
   await page.getByRole('button', { name: person.email }).click()
   await page.getByRole('menuitem', { name: 'Sign out' }).click()
-  await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+  await heading(page, 'You are signed out').waitFor()
+  // Its authenticator answers at once what the page offers among the suggestions for the address.
+  await go(page, '/account/security', originOf(service))
   await heading(page, 'Security').waitFor()
   t.strictSame(faults, [])
 })

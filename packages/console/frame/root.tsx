@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { lazy, Suspense } from 'react'
+import { lazy, Suspense, useRef } from 'react'
 import { asProblem } from '../api/problem.ts'
 import { Button, Spinner } from '../parts/button.tsx'
 import { Empty, Failed } from '../parts/notice.tsx'
@@ -12,13 +12,15 @@ import { texts } from './texts.ts'
 
 const Frame = lazy(async () => ({ default: (await import('./frame.tsx')).Frame }))
 
-/** Every address: the page inside the frame, or the sign-in in its place, which needs a third of the code. */
+/** Every address: the page inside the frame, or the way to the sign-in in its place, which needs a third of the code. */
 export function Root() {
   const session = useQuery(sessionQuery)
+  const hadSession = useRef(false)
+  if (session.data?.authenticated) hadSession.current = true
   if (session.isPending) return <Splash />
   // A session that could not be checked again may still be alive: the page says itself what it cannot load.
   if (!session.data) return <Outage error={session.error} retry={() => void session.refetch()} />
-  if (!session.data.authenticated) return <SignIn session={session.data} />
+  if (!session.data.authenticated) return <SignIn session={session.data} hadSession={hadSession.current} />
   return (
     <Suspense fallback={<Splash />}>
       <Frame />

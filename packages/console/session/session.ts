@@ -1,7 +1,7 @@
 import type { Profile } from '@bailiwick/client'
 import { type QueryClient, queryOptions, useQuery } from '@tanstack/react-query'
 import { useRef } from 'react'
-import { onSessionProblem, request } from '../api/client.ts'
+import { onSessionProblem, prefix, request } from '../api/client.ts'
 import { emptyStorage } from './storage.ts'
 
 export type Method = 'totp' | 'email' | 'static' | 'passkey'
@@ -63,6 +63,8 @@ const isSignedIn = async (client: QueryClient): Promise<boolean> =>
 /** Follows what other tabs and the service say about the session. */
 export function followSession(client: QueryClient): void {
   channel.onmessage = () => void restart(client)
+  // This document comes from the sign-in: tabs that wait for a session go on, too.
+  if (document.referrer.includes(`${prefix}/sign-in/`)) channel.postMessage('changed')
   onSessionProblem(async ({ code, members }) => {
     // A second factor replaces the cookie. A refusal of a request that left with the old one says nothing of the session.
     if (code === 'not_authenticated' && (await isSignedIn(client))) return void client.invalidateQueries()
@@ -73,10 +75,18 @@ export function followSession(client: QueryClient): void {
   addEventListener('pageshow', (event) => event.persisted && location.reload())
 }
 
+/** Goes to the pages of the service, which sign in, and come back to the present address. */
+export function goToSignIn(): void {
+  const { pathname, search, hash } = location
+  const to = pathname.slice(`${prefix}/console`.length) + search + hash
+  const enter = `/console/enter/?${new URLSearchParams({ to })}`
+  location.replace(`${prefix}/sign-in/?${new URLSearchParams({ return_to: enter })}`)
+}
+
 export async function signOut(client: QueryClient): Promise<void> {
   await request('DELETE /session/')
   emptyStorage()
   channel.postMessage('changed')
   forget(client)
-  client.setQueryData<Session>(key, { authenticated: false })
+  location.replace(`${prefix}/sign-in/signed-out/`)
 }

@@ -1,17 +1,9 @@
 export const texts = {
   signIn: {
-    title: 'Sign in',
-    about: 'Use your account to continue.',
+    title: 'You are signed out',
+    about: 'Sign in to go on.',
     ended: 'Your session has ended. Sign in again to go on where you were.',
-    passkey: 'Sign in with a passkey',
-    or: 'or',
-    mailedLink: 'Mail me a link to sign in',
-    email: 'E-mail address',
-    password: 'Password',
-    forgot: 'Forgot password?',
     go: 'Sign in',
-    new: 'New here?',
-    register: 'Create an account',
   },
   factor: {
     title: 'Second factor',
@@ -42,32 +34,6 @@ export const texts = {
     done: (name: string) => `You are now in ${name}`,
     demands: (name: string) => `${name} requires a second factor.`,
     cancel: 'Cancel',
-  },
-  forgot: {
-    title: 'Reset your password',
-    about: 'We mail you a link with which you choose a new one.',
-    go: 'Send the link',
-    sent: 'Check your mailbox',
-    sentAbout: (email: string) =>
-      `If ${email} has an account, a link to choose a new password is on its way.`,
-  },
-  mailedLink: {
-    title: 'Sign in by e-mail',
-    about: 'We mail you a link to sign in. It works once, and only in this browser.',
-    go: 'Send the link',
-    sent: 'Check your mailbox',
-    sentAbout: (email: string) =>
-      `If ${email} has an account, a link is on its way. Open it in this browser within 15 minutes.`,
-  },
-  back: 'Back to sign-in',
-  register: {
-    title: 'Create an account',
-    about: 'You get an organisation of your own, and can join others by invitation.',
-    first: 'First name',
-    last: 'Last name',
-    hint: '8 characters or more. A few words that only you would put together are best.',
-    go: 'Create account',
-    existing: 'Have an account?',
   },
   outage: 'The service is not available',
   suspended: 'This organisation is closed to you',

@@ -1,28 +1,18 @@
-// For a link that an application of this origin, or the console, asked for: docs/how-to/log-in-by-mail.md.
+// For a link that an application of this origin asked for: docs/how-to/log-in-by-mail.md.
 
 const askedKey = 'bailiwick-magic-link'
-const ofConsole = 'console:'
 const form = document.querySelector('form')
 const status = document.querySelector('[role=status]')
 
 // Relative to the page, because the service can stand below a path of its host.
 const addressOf = (path) => new URL(path, form.action)
 
-const post = (path, body, headers) =>
-  fetch(addressOf(path), {
+const confirm = (token, nonce) =>
+  fetch(addressOf('api/v1/auth/magic-link/confirm/'), {
     method: 'POST',
-    headers: { 'Content-Type': 'application/json', ...headers },
-    body: JSON.stringify(body),
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ token, nonce }),
   })
-
-const confirm = (token, asked) =>
-  asked.startsWith(ofConsole)
-    ? post(
-        'console/api/auth/magic-link/confirm/',
-        { token, nonce: asked.slice(ofConsole.length) },
-        { 'X-Bailiwick-Console': '1' },
-      )
-    : post('api/v1/auth/magic-link/confirm/', { token, nonce: asked })
 
 /** Confirms the link, and tells the page that waits. Gives the name of what to say. */
 async function use(token, asked) {
@@ -30,10 +20,7 @@ async function use(token, asked) {
   const answer = await response.json().catch(() => ({}))
   if (!response.ok) return ['token_invalid', 'token_expired'].includes(answer.code) ? 'dead' : 'wrong'
   localStorage.removeItem(askedKey)
-  if (asked.startsWith(ofConsole)) {
-    new BroadcastChannel('bailiwick').postMessage('changed')
-    location.replace(addressOf('console/'))
-  } else new BroadcastChannel(askedKey).postMessage(answer)
+  new BroadcastChannel(askedKey).postMessage(answer)
   return 'done'
 }
 

@@ -1,8 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import type { Middleware } from 'koa'
 import { notFound } from '../../errors.ts'
-import { leadsHere } from '../../messages/links/mailed-links.ts'
-import type { Config } from '../../settings/config.ts'
 import { asset } from '../asset.ts'
 
 const folder = new URL('../../../packages/console/bundle/', import.meta.url)
@@ -39,12 +37,10 @@ const policy =
 
 /**
  * The pages of the console: one document for every address, and the files that it loads, whose names contain a hash of
- * their content; 503 while they are not built. `publicUrl` gives the prefix of the addresses; the settings say whether links
- * to sign in are mailed. A request that is not a GET goes on.
+ * their content; 503 while they are not built. `publicUrl` gives the prefix of the addresses. A request that is not a GET
+ * goes on.
  */
-export function consolePages(publicUrl: () => string, config: Config): Middleware {
-  // A link to a page of an application signs in there, not here.
-  const magicLink = config.MAGIC_LINK_ENABLED && leadsHere(config, 'magic_link')
+export function consolePages(publicUrl: () => string): Middleware {
   let bundle = isConsoleBuilt() ? readBundle() : undefined
   return (ctx, next) => {
     if (!/^\/console(\/|$)/.test(ctx.path) || !['GET', 'HEAD'].includes(ctx.method)) return next()
@@ -68,12 +64,12 @@ export function consolePages(publicUrl: () => string, config: Config): Middlewar
       'Cache-Control': 'no-store',
     })
     ctx.type = 'html'
-    ctx.body = html(prefix, magicLink, bundle.index)
+    ctx.body = html(prefix, bundle.index)
   }
 }
 
-const html = (prefix: string, magicLink: boolean, { script, style, parts }: Index) => `<!doctype html>
-<html lang="en" data-prefix="${prefix}" data-magic-link="${magicLink}">
+const html = (prefix: string, { script, style, parts }: Index) => `<!doctype html>
+<html lang="en" data-prefix="${prefix}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -21,7 +21,7 @@ export const magicLinkScript = asset(
 
 /**
  * A link to sign in. Where these pages asked for it in the same browser, it signs in on them. A link that an application of
- * this origin or the console asked for is used by a script, which has their nonce: docs/how-to/log-in-by-mail.md.
+ * this origin asked for is used by a script, which has their nonce: docs/how-to/log-in-by-mail.md.
  */
 export function magicLinkPage(deps: Deps, calls: Calls): SignInPage {
   // A wrong nonce would use the link up, so it is compared before.
