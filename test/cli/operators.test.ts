@@ -284,7 +284,7 @@ t.test('users:reset-factors removes all second factors, and a mail informs the p
   t.match(done, { user: { id: ada.id, email: ada.email }, sessions_ended: 1 })
   t.same(done.removed.sort(), ['static', 'totp'])
   t.equal((await ada.get('/api/v1/users/me/')).status, 401)
-  await service.mailTo(ada.email, 'second factors were removed')
+  await service.mailTo(ada.email, 'second factors at Bailiwick were removed')
   const again = await service.logIn(ada)
   t.match((await again.get('/api/v1/users/me/')).body, { mfa_enabled: false })
   const { results } = await expect(200, again.get('/api/v1/audit-log/?action=user:reset_factors'))
