@@ -52,6 +52,7 @@ t.test('every way in shows its first factor to one function, which checks for a 
     'src/identity/magic-links/confirm-magic-link.ts',
     'src/identity/passkeys/sign-in-with-passkey.ts',
     signIn('login'),
+    signIn('sign-in-registered'),
     signIn('sign-in'),
   ])
   const text = sources.get(signIn('sign-in'))!
