@@ -7,7 +7,6 @@ import { startService } from '../../helpers/service.ts'
 
 const service = await startService(t, {
   env: {
-    MAGIC_LINK_ENABLED: 'true',
     EMAIL_LINK_BASE: 'https://app.example.com/account/',
     EMAIL_LINK_RESET: 'https://reset.example.com/#{token}',
     EMAIL_LINK_APPROVAL: 'https://app.example.com/approvals/{id}?tenant={tenant_id}',
@@ -31,10 +30,6 @@ t.test('mails about approvals lead to the page that their setting names', async 
   t.ok((await service.mailTo(approver.email, 'Approval requested')).text.includes(page))
   t.equal((await approver.post(`${approvals}${id}/approve/`, {})).status, 200)
   t.ok((await service.mailTo(asker.email, 'was approved')).text.includes(page))
-})
-
-t.test('the console offers no link to log in that would lead to an application', async (t) => {
-  t.match(await (await fetch(`${service.url}/console/`)).text(), 'data-magic-link="false"')
 })
 
 t.test('settings and documentation name the path of each page', async (t) => {

@@ -60,3 +60,13 @@ t.test('an ill-formed address is refused in words', async (t) => {
   const { seen } = await ask('nowhere')
   t.match(seen, { status: 400, alert: /^This is no e-mail address/ })
 })
+
+for (const setting of ['EMAIL_LINK_BASE', 'EMAIL_LINK_MAGIC'])
+  t.test(`no link is offered that would lead to an application: ${setting}`, async (t) => {
+    const env = { MAGIC_LINK_ENABLED: 'true', [setting]: 'https://app.example.com/{token}' }
+    const pages = openPages(await startService(t, { env, workers: false }))
+    await pages.visit('/sign-in/')
+    t.match(await pages.send({ email: 'ada@example.com' }), { status: 200, title: 'Enter your password' })
+    t.throws(() => pages.send({}, 'mailed-link'), /no form/)
+    t.equal((await pages.visit('/sign-in/mailed-link/')).status, 404)
+  })
