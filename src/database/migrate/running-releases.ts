@@ -6,6 +6,8 @@ export const firstReleaseOn: Readonly<Record<string, string>> = {
   '0100-baseline': '0.2.0',
   // Inserts memberships without the copies.
   '0137-copies-of-people.sql': '0.3.0',
+  // Reads the people of a tenant in `users`.
+  '0139-own-row-of-users.sql': '0.3.0',
   // Its table of cookies has another name.
   '0140-browser-sessions.sql': '0.3.0',
 }
