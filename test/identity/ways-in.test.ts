@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { type Browser, openBrowser } from '../console/browser-client.ts'
 import { type Answer, type Client, claimsOf, startService, tokenIn } from '../helpers/service.ts'
+import { openPages } from '../pages/sign-in/page-client.ts'
 import { codeIn, enrol, requireMfa } from './otp/authenticator.ts'
 import {
   type Authenticator,
@@ -84,7 +85,17 @@ const passkeyBody = async ({ authenticator, tenantId }: Subject) => ({
   tenant_id: tenantId,
 })
 
-type Enter = (subject: Subject, browser: Browser) => Promise<Answer>
+type Pages = ReturnType<typeof openPages>
+
+/** The page of the password of an address, with the address typed. */
+async function atPassword(email: string): Promise<Pages> {
+  const pages = openPages(service)
+  await pages.visit('/sign-in/')
+  await pages.send({ email })
+  return pages
+}
+
+type Enter = (subject: Subject, browser: Browser) => Promise<Answer | Pages>
 
 /** The ways in, and the factors with which a person can use them. */
 const ways: Record<string, { by?: readonly (Factor | 'a young passkey')[]; enter: Enter }> = {
@@ -151,6 +162,51 @@ const ways: Record<string, { by?: readonly (Factor | 'a young passkey')[]; enter
       return browser.call('POST', '/console/api/auth/magic-link/confirm/', { token, nonce })
     },
   },
+  'Pages, by password': {
+    async enter({ person: { email, password } }) {
+      const pages = await atPassword(email)
+      await pages.send({ password })
+      return pages
+    },
+  },
+  'Pages, by passkey': {
+    by: ['a passkey'],
+    async enter({ authenticator }) {
+      const pages = openPages(service)
+      await pages.visit('/sign-in/')
+      await pages.send(
+        { credential: JSON.stringify(authenticator.get(await signInOptions(service))) },
+        'passkey',
+      )
+      return pages
+    },
+  },
+  'Pages, by a link in a mail': {
+    async enter({ person: { email } }) {
+      const pages = await atPassword(email)
+      await pages.send({}, 'mailed-link')
+      await pages.visit(`/log-in?token=${tokenIn(await newMail(email, 'Someone asked to'))}`)
+      await pages.send({ token: tokenOnPage(pages) })
+      return pages
+    },
+  },
+}
+
+const tokenOnPage = (pages: Pages) => /name="token" value="([^"]*)"/.exec(pages.seen().text)?.[1] ?? ''
+
+/** What the pages show: who is signed in, a question, or a refusal. */
+async function describePages(pages: Pages): Promise<string> {
+  const { title, text, alert } = pages.seen()
+  if (title === 'You are signed in') {
+    await pages.visit('/console/enter/')
+    const browser = openBrowser(service)
+    browser.cookie = `bailiwick=${pages.cookies.get('bailiwick')}`
+    return describe({ status: 200, body: { authenticated: true }, headers: new Headers() }, browser)
+  }
+  const asked = { totp: /authenticator app/, passkey: /code\/passkey\/options/, email: /code\/mail\// }
+  const methods = Object.entries(asked).flatMap(([method, pattern]) => (pattern.test(text) ? [method] : []))
+  if (title === 'Confirm that it is you') return `asks for ${methods.join(', ')}`
+  return alert?.includes('asks for a second factor') ? '403 `channel_disabled`' : `${title}: ${alert}`
 }
 
 /** What the answer gives: a session of a class, a question, or a refusal. */
@@ -179,8 +235,9 @@ t.test('the table of the ways in is what the service does', async (t) => {
       const young = by.includes('a young passkey') && factor === 'a passkey'
       const entering = young ? await subjectWith('a young passkey', people.pop()!, required) : subject
       const browser = openBrowser(service)
-      const cell = young || by.includes(factor) ? await describe(await enter(entering, browser), browser) : ''
-      cells.get(name)!.push(cell)
+      const entered = young || by.includes(factor) ? await enter(entering, browser) : null
+      const cell = entered && ('seen' in entered ? describePages(entered) : describe(entered, browser))
+      cells.get(name)!.push((await cell) ?? '')
     }
   }
   const heads = columns.map(

@@ -26,8 +26,8 @@ t.test('expired rows are deleted in batches, and others stay', async (t) => {
         (${at(now + day)}::timestamptz, ${at(now - 31 * day)}::timestamptz), (${at(now - 31 * day)}, null), (${at(now + day)}, ${at(now - day)}), (${at(now + day)}, null)) s (expires, ended);
     insert into refresh_families (id, session_id, user_id, tenant_id, generation, jti_hash, created_at, rotated_at, expires_at)
       select gen_random_uuid(), id, user_id, tenant_id, 0, id::text::bytea, now(), now(), now() from sessions;
-    insert into browser_sessions (id, cookie_hash, checked_until, created_at, expires_at)
-      values (gen_random_uuid(), 'a', now(), now(), ${at(now - 1)}), (gen_random_uuid(), 'b', now(), now(), ${at(now + 60_000)});
+    insert into browser_sessions (id, kind, cookie_hash, checked_until, created_at, expires_at)
+      values (gen_random_uuid(), 'console', 'a', now(), now(), ${at(now - 1)}), (gen_random_uuid(), 'login', 'b', now(), now(), ${at(now + 60_000)});
     insert into api_keys (tenant_id, id, membership_id, user_id, name, key_hash, created_by, created_at, expires_at, revoked_at)
       select '${tenant}', gen_random_uuid(), gen_random_uuid(), '${user}', 'Key', sha256(''), '${user}', now(), expires, revoked from (values
         (${at(now - 31 * day)}::timestamptz, null::timestamptz), (${at(now + day)}, ${at(now - 31 * day)}), (${at(now - day)}, null)) k (expires, revoked);

@@ -26,6 +26,7 @@ t.test('a person sees their own sessions, oldest first, and which one is current
   t.match(body.results[0], {
     id: claimsOf(ada.access).sid,
     current: true,
+    kind: 'token',
     tenant_id: ada.tenantId,
     ip: '127.0.0.1',
     acr: 'aal1',
@@ -40,6 +41,7 @@ t.test('a person sees their own sessions, oldest first, and which one is current
     'expires_at',
     'id',
     'ip',
+    'kind',
     'last_used_at',
     'tenant_id',
     'user_agent',
