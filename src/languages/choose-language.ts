@@ -14,6 +14,7 @@ export const chooseLanguage = (...hints: (string | null | undefined)[]): Texts =
 /** The language ranges of a hint, in order of their weights (RFC 9110 §12.5.4). One with weight 0 is left out. */
 const rangesOf = (hint: string): string[] =>
   hint
+    .slice(0, longestHint)
     .toLowerCase()
     .replace(/\s*;\s*/g, ';')
     .split(/[\s,]+/)
@@ -23,9 +24,12 @@ const rangesOf = (hint: string): string[] =>
     .toSorted((a, b) => b.weight - a.weight)
     .map(({ range }) => range)
 
+/** In characters: a client can send a header of many thousands. */
+const longestHint = 200
+
 /** The language of the longest prefix of a range: `de-at` finds `de`. */
 function lookUp(range: string): Texts | undefined {
-  const found = languages.find(({ code }) => code.toLowerCase() === range)
-  const shorter = range.replace(/(-[^-])?-[^-]*$/, '') // a subtag of one letter goes with the one after it
-  return found ?? (shorter === range ? undefined : lookUp(shorter))
+  const subtags = range.split('-')
+  const prefixes = subtags.map((_, n) => subtags.slice(0, subtags.length - n).join('-'))
+  return prefixes.map((prefix) => languages.find(({ code }) => code.toLowerCase() === prefix)).find(Boolean)
 }

@@ -8,7 +8,7 @@ import { linkToken, message } from './body/schemas.ts'
  */
 export const mailedLink = (
   done: string,
-  use: (requestInfo: RequestInfo, token: string) => Promise<void>,
+  use: (requestInfo: RequestInfo, token: string) => Promise<unknown>,
 ) => ({
   access: 'public' as const,
   method: 'POST' as const,

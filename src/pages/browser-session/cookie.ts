@@ -65,7 +65,7 @@ export function cookieHashOf(config: Urls, http: Context, { name }: BrowserCooki
 export const clearCookie = (config: Urls, http: Context, cookie: Omit<BrowserCookie, 'kind'>): void =>
   writeCookie(config, http, { ...cookie, value: '', maxAge: 0 })
 
-/** Sets a cookie beside those that the answer sets already. */
+/** Sets a cookie, beside others that the answer sets already. */
 export function writeCookie(
   config: Urls,
   http: Context,
@@ -73,5 +73,9 @@ export function writeCookie(
 ): void {
   http.state.cookies = new Map(http.state.cookies).set(name, value)
   const age = maxAge === null ? '' : `Max-Age=${maxAge}; `
-  http.append('Set-Cookie', `${cookieName(config, name)}=${value}; ${age}${attributesOf(config, sameSite)}`)
+  const start = `${cookieName(config, name)}=`
+  const others = [http.response.get('Set-Cookie') ?? []]
+    .flat()
+    .filter((line) => line && !line.startsWith(start))
+  http.set('Set-Cookie', [...others, `${start}${value}; ${age}${attributesOf(config, sameSite)}`])
 }

@@ -1,5 +1,4 @@
 import type { Context } from 'koa'
-import { makeOneTimeToken } from '../../crypto/one-time-token.ts'
 import { readAsSystem } from '../../database/executor/read.ts'
 import { asSystem } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
@@ -8,23 +7,19 @@ import { otpRequired } from '../../identity/sign-in/issue-tokens.ts'
 import { type HandedOut, orThrow } from '../../identity/sign-in/outcome.ts'
 import { renewSession } from '../../identity/sign-in/renew-session.ts'
 import type { Challenge } from '../../identity/sign-in/second-factor.ts'
-import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { WithCredentials } from '../../request/answer/with-credentials.ts'
 import { type Claims, countedFor } from '../../request/caller.ts'
 import type { Credentials } from '../../request/verify-token.ts'
-import { type BrowserCookie, consoleCookie, cookieHashOf, loginCookie, writeCookie } from './cookie.ts'
+import { beginCookie, endCookies, replaceCookies } from './change-cookies.ts'
+import { type BrowserCookie, consoleCookie, cookieHashOf } from './cookie.ts'
 import {
   type CookieFacts,
   type CookieRow,
-  deleteCookie,
-  deleteOthers,
   findCookie,
-  insertCookie,
   moveCookie,
   recordChecked,
   recordImpersonation,
   recordPending,
-  renewCookie,
 } from './store.ts'
 
 const reason = 'a cookie names its person and tenant'
@@ -125,6 +120,8 @@ async function handOut(
 ): Promise<object> {
   switch (opened.kind) {
     case 'opened': {
+      // The console is entered anew: its cookie can be that of another person.
+      if (cookie.kind === 'login') await endCookies(deps, http, [consoleCookie])
       await beginCookie(deps, http, cookie, cookieFactsOf(deps, opened.grant.familyId))
       return { ...body, authenticated: true }
     }
@@ -151,7 +148,7 @@ async function handOut(
       return { ...body, expires_in: (until - at) / 1000 }
     }
     case 'renewed':
-      await replaceCookies(deps, http)
+      await replaceCookies(deps, http, authenticatedCookie(http))
       return body
   }
 }
@@ -175,31 +172,6 @@ export const cookieFactsOf = (deps: Deps, familyId: string): CookieFacts => ({
   expiresAt: endOfSession(deps),
 })
 
-/**
- * New values for the cookies of the request that stand for its chain: that of the pages, and that of the console. Copies of
- * the earlier ones end, and so do cookies of the chain in other browsers.
- */
-async function replaceCookies(deps: Deps, http: Context): Promise<void> {
-  const { family_id: familyId } = authenticatedCookie(http)
-  if (!familyId) return
-  const renewed = await asSystem(deps.db, reason, async (tx) => {
-    const renewals = [consoleCookie, loginCookie].map(async (cookie) => {
-      const from = cookieHashOf(deps.config, http, cookie)
-      const { token, hash: to } = makeOneTimeToken()
-      const isRenewed = from && (await renewCookie(tx, { kind: cookie.kind, familyId, from, to }))
-      return isRenewed ? [{ cookie, token, to }] : []
-    })
-    const done = (await Promise.all(renewals)).flat()
-    await deleteOthers(
-      tx,
-      familyId,
-      done.map(({ to }) => to),
-    )
-    return done
-  })
-  for (const { cookie, token } of renewed) writeCookie(deps.config, http, { ...cookie, value: token })
-}
-
 const endOfSession = ({ clock, config }: Deps) =>
   clock() + config.REFRESH_TOKEN_ABSOLUTE_VALIDITY_SECONDS * 1000
 
@@ -213,7 +185,8 @@ async function keepPending(
   const now = deps.clock()
   const expiresAt = now + deps.config.OTP_TEMPORARY_TOKEN_VALIDITY_SECONDS * 1000
   const { pendingId, methods } = pending
-  if (row?.session_id) await asSystem(deps.db, reason, (tx) => recordPending(tx, row.id, pending))
+  if (row?.session_id && row.session_id === pending.entry.session?.id)
+    await asSystem(deps.db, reason, (tx) => recordPending(tx, row.id, pending))
   else
     await beginCookie(deps, http, cookie, {
       familyId: null,
@@ -222,24 +195,4 @@ async function keepPending(
       methods,
       expiresAt,
     })
-}
-
-/**
- * A new cookie, in place of the one that the request came with: a session that begins, and one that showed a second factor,
- * is not opened by a copy of a cookie from before.
- */
-export async function beginCookie(
-  deps: Deps,
-  http: Context,
-  cookie: BrowserCookie,
-  facts: CookieFacts,
-): Promise<void> {
-  const at = deps.clock()
-  const earlier = cookieHashOf(deps.config, http, cookie)
-  const { token, hash: cookieHash } = makeOneTimeToken()
-  writeCookie(deps.config, http, { ...cookie, value: token })
-  await asSystem(deps.db, reason, async (tx) => {
-    if (earlier) await deleteCookie(tx, earlier)
-    await insertCookie(tx, { ...facts, id: timeOrderedId(at), kind: cookie.kind, cookieHash, at })
-  })
 }

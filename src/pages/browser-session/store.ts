@@ -122,6 +122,14 @@ export async function renewCookie(
   return renewed !== null
 }
 
+/** Forgets the cookies of a kind that stand for a chain: a browser has one. As the system role. */
+export async function deleteOfChain(
+  tx: Tx,
+  { familyId, kind }: { familyId: string; kind: CookieKind },
+): Promise<void> {
+  tx.later(sql.unsafe`delete from browser_sessions where family_id = ${familyId} and kind = ${kind}`)
+}
+
 /** Forgets the cookies of a chain, but those with these hashes. As the system role. */
 export async function deleteOthers(tx: Tx, familyId: string, kept: readonly Buffer[]): Promise<void> {
   tx.later(sql.unsafe`

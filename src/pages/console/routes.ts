@@ -8,9 +8,11 @@ import type { PathDeps } from '../../request/request-context.ts'
 import { requestPath } from '../../request/request-path.ts'
 import type { AnyInput, Method, Route } from '../../request/route.ts'
 import type { VerifyDeps } from '../../request/verify-token.ts'
-import { clearCookie, consoleCookie, cookieHashOf } from '../browser-session/cookie.ts'
+import { signOutBrowser } from '../browser-session/change-cookies.ts'
+import { consoleCookie, cookieHashOf } from '../browser-session/cookie.ts'
 import { cookieCredentials, cookieOf } from '../browser-session/credentials.ts'
-import { type CookieRow, deleteCookie, recordImpersonation } from '../browser-session/store.ts'
+import { type CookieRow, recordImpersonation } from '../browser-session/store.ts'
+import { forgetFlow } from '../sign-in/flow.ts'
 import { refuseCrossSite } from './refuse-cross-site.ts'
 
 /** Routes that exist for clients with tokens only. */
@@ -144,18 +146,9 @@ const endImpersonation =
 const signOut =
   (deps: Deps, logOut: Middleware): Middleware =>
   async (ctx: Context, next) => {
-    const hash = cookieHashOf(deps.config, ctx, consoleCookie)
-    try {
-      if (hash) await logOut(ctx, next)
-    } catch (error) {
-      // 403: the person can no longer use this tenant. 429: no calls are left. Without its cookie, no one can use the
-      // session.
-      if (!(error instanceof ApiError && [401, 403, 429].includes(error.status))) throw error
-    } finally {
-      clearCookie(deps.config, ctx, consoleCookie)
-      if (hash)
-        await asSystem(deps.db, 'a cookie names its person and tenant', (tx) => deleteCookie(tx, hash))
-    }
+    const isKnown = cookieHashOf(deps.config, ctx, consoleCookie) !== null
+    await signOutBrowser(deps, ctx, async () => isKnown && logOut(ctx, next))
+    forgetFlow(deps, ctx)
     ctx.status = 200
     ctx.type = 'application/json; charset=utf-8'
     ctx.body = JSON.stringify({ authenticated: false })

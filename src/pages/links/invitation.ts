@@ -44,6 +44,7 @@ export const invitationPage = (deps: Deps, calls: Calls): SignInPage => {
       const { token = '', step, password, first_name, last_name } = visit.form
       if (step === 'sign-out') {
         await signOut(deps, calls, visit.http)
+        visit.keep({ registered: undefined })
         return go(path)
       }
       const isKnown = (await profileOf(visit)) !== null

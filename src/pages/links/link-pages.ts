@@ -21,7 +21,7 @@ interface PlainLink {
   name: Exclude<MailedLink, 'invitation' | 'magic_link'>
   call: RouteCall
   /** Where the browser goes on after success, where it waits for that; null: a card says what is done. */
-  goOn?(visit: Visit): Promise<Shown | null>
+  goOn?(visit: Visit, answer: unknown): Promise<Shown | null>
   /** The next step after success, and for a link that works no longer. */
   next(visit: Visit): Html
   renew(visit: Visit): Html
@@ -38,7 +38,7 @@ const plainLinks = (deps: Deps, calls: Calls): PlainLink[] => [
   {
     name: 'email_verification',
     call: calls.confirmAddress,
-    goOn: (visit) => continueAfterProof(deps, calls, visit),
+    goOn: (visit, answer) => continueAfterProof(deps, calls, visit, answer as { userId: string }),
     next: signInStep,
     renew: signInStep,
     above: originLine,
@@ -83,10 +83,10 @@ ${refusalOf(visit, 'password')}${form(visit, path, content)}${below?.(visit) ?? 
     },
     async submit(visit) {
       const { token = '', password } = visit.form
-      await call(visit.http, fields ? { token, password } : { token })
+      const answer = await call(visit.http, fields ? { token, password } : { token })
       forgetToken(visit, name)
       const { done } = visit.texts.links[name]
-      return (await goOn?.(visit)) ?? card(done.title, done.lead, next(visit))
+      return (await goOn?.(visit, answer)) ?? card(done.title, done.lead, next(visit))
     },
   }
 }

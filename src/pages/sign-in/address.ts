@@ -36,7 +36,7 @@ export const addressPage = (deps: Deps): SignInPage => ({
   path: 'address',
   show: (visit) => addressForm(deps, visit),
   async submit(visit) {
-    visit.keep({ email: visit.form.email?.trim() ?? '' })
+    visit.keep({ email: visit.form.email?.trim().slice(0, 254) ?? '' })
     return go('password')
   },
 })

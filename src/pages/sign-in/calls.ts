@@ -2,6 +2,7 @@ import type { Context } from 'koa'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { type RegisterBody, registerUnseen } from '../../identity/auth/register.ts'
+import { confirmVerification } from '../../identity/email-verification/confirm-verification.ts'
 import { handOut } from '../../identity/sign-in/outcome.ts'
 import { type Registered, signInRegistered } from '../../identity/sign-in/sign-in-registered.ts'
 import type { PathDeps } from '../../request/request-context.ts'
@@ -30,6 +31,13 @@ export function callsOf(deps: PageDeps, routes: readonly Route[]) {
     ...find('POST', 'auth/register'),
     handle: ({ requestInfo, body }: AnyInput) => registerUnseen(deps, requestInfo, body as RegisterBody),
   } as Route
+  // A page goes on only for the person whose address the link has proven.
+  const naming = {
+    ...find('POST', 'auth/email/verify/confirm'),
+    handle: async ({ requestInfo, body }: AnyInput) => ({
+      userId: await confirmVerification(deps, requestInfo, (body as { token: string }).token),
+    }),
+  } as Route
   return {
     register: routeCall(deps, unseen, session),
     async signInRegistered(http: Context, registered: Registered) {
@@ -57,7 +65,7 @@ export function callsOf(deps: PageDeps, routes: readonly Route[]) {
     invitations: call('GET', 'users/me/invitations'),
     switchTenant: call('POST', 'auth/switch-tenant'),
     logOut: call('POST', 'auth/logout'),
-    confirmAddress: call('POST', 'auth/email/verify/confirm'),
+    confirmAddress: routeCall(deps, naming, session),
     rejectAddress: call('POST', 'auth/email/verify/reject'),
     resetPassword: call('POST', 'auth/password/reset/confirm'),
     undoAddress: call('POST', 'auth/email/undo'),

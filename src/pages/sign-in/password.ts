@@ -55,6 +55,7 @@ export async function afterFactor(
   calls: Pick<Calls, 'mailCode'>,
   { otp_required: isDue, methods = [] }: SignInAnswer,
 ): Promise<Shown> {
+  if (visit.flow.registered) visit.keep({ registered: undefined })
   if (!isDue) return signedIn(visit)
   if (methods.length === 0) return go('set-up')
   if (methods.length === 1 && methods[0] === 'email') await calls.mailCode(visit.http).catch(unlessRefused)

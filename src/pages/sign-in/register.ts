@@ -93,16 +93,17 @@ export const newPassword = (visit: Visit, label = visit.texts.password.label): H
 const registeredMs = 3_600_000
 
 /**
- * Where a browser goes on after a mailed link has proven an address: if it registered the account within the last hour, to
+ * Where a browser goes on after a mailed link has proven a person's address: if it registered them within the last hour, to
  * the sign-in, as after the password that was chosen. Null: elsewhere, and where the sign-in is refused.
  */
 export async function continueAfterProof(
   { clock }: Pick<Deps, 'clock'>,
   calls: Calls,
   visit: Visit,
+  { userId }: { userId: string },
 ): Promise<Shown | null> {
   const { registered, returnTo = null } = visit.flow
-  if (!registered || clock() - registered.at > registeredMs) return null
+  if (registered?.userId !== userId || clock() - registered.at > registeredMs) return null
   visit.keep({ registered: undefined })
   visit.returnTo ??= returnTo
   try {

@@ -1,7 +1,8 @@
 import type { Context } from 'koa'
 import type { Deps } from '../../deps.ts'
 import { html } from '../../text/html.ts'
-import { clearCookie, consoleCookie, loginCookie } from '../browser-session/cookie.ts'
+import { signOutBrowser } from '../browser-session/change-cookies.ts'
+import { loginCookie } from '../browser-session/cookie.ts'
 import { cookieOf } from '../browser-session/credentials.ts'
 import { addressForm } from './address.ts'
 import { type Calls, type SignInAnswer, unlessSignedOut } from './calls.ts'
@@ -78,8 +79,7 @@ export const sessionPages = (deps: Deps, calls: Calls): SignInPage[] => {
 
 /** Ends the session of the browser, and its cookies in any case. */
 export async function signOut(deps: Deps, calls: Calls, http: Context): Promise<void> {
-  await unlessSignedOut(calls.logOut(http))
-  for (const cookie of [loginCookie, consoleCookie]) clearCookie(deps.config, http, cookie)
+  await signOutBrowser(deps, http, () => calls.logOut(http))
 }
 
 export const nameOf = ({ first_name, last_name, email }: Profile) =>

@@ -38,6 +38,21 @@ t.test('the link of the mail goes on to the sign-in in the browser that register
   t.match((await pages.visit('/sign-in/')).text, 'Grace Hopper')
 })
 
+t.test('the link of another account signs in no one, also where a person has registered', async (t) => {
+  const [person, thief] = [
+    { ...someone, email: 'captain@example.com' },
+    { ...someone, email: 'mallory@example.com' },
+  ]
+  const { pages } = await register(person)
+  const elsewhere = openPages(service)
+  await elsewhere.visit(linkIn(await service.mailTo(person.email, 'Confirm'), '/verify-email'))
+  await elsewhere.send({})
+  await register(thief)
+  await pages.visit(linkIn(await service.mailTo(thief.email, 'Confirm'), '/verify-email'))
+  t.match(await pages.send({}), { status: 200, title: 'Your address is confirmed' })
+  t.notOk(pages.cookies.has('bailiwick-login'))
+})
+
 t.test('elsewhere, and after an hour, the link proves the address and no more', async (t) => {
   for (const [index, late] of [false, true].entries()) {
     const person = { ...someone, email: `commodore${index}@example.com` }

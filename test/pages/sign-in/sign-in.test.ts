@@ -1,6 +1,6 @@
 import t from 'tap'
 import { sharedService } from '../../helpers/shared-service.ts'
-import { codeAt, codeIn, enrol, requireMfa } from '../../identity/otp/authenticator.ts'
+import { changeRows, codeAt, codeIn, enrol, requireMfa } from '../../identity/otp/authenticator.ts'
 import { openPages } from './page-client.ts'
 
 // People sign in on the pages of the service, in a browser without scripts.
@@ -122,6 +122,60 @@ t.test('the pages speak German to those who do', async (t) => {
   t.match(seen.text, '<html lang="de">')
   t.equal((await pages.visit('/sign-in/?ui_locales=en')).title, 'Sign in')
   t.equal((await pages.visit('/sign-in/')).title, 'Sign in', 'it is kept')
+})
+
+t.test('headers and addresses of any length cost nothing, and lead nowhere', async (t) => {
+  const spaces = ' '.repeat(20_000)
+  const dashes = '-'.repeat(7_000)
+  const begun = process.cpuUsage()
+  for (const languages of [`a${spaces}x`, `a${dashes}`, ';'.repeat(20_000)])
+    t.match(await openPages(service, { headers: { 'Accept-Language': languages } }).visit('/sign-in/'), {
+      status: 200,
+    })
+  t.match(await openPages(service).visit(`/sign-in/?ui_locales=${dashes}`), { status: 200 })
+  const { user } = process.cpuUsage(begun)
+  t.ok(user < 1_000_000, `${user} µs`)
+  const person = await service.signUp()
+  const pages = await begin(person.email)
+  await pages.send({ password: person.password })
+  for (const path of ['/漢', '/é', `/${'a'.repeat(2_000)}`])
+    t.match(
+      await pages.visit(`/sign-in/?return_to=${encodeURIComponent(path)}`),
+      { status: 200, title: 'You are signed in' },
+      path.slice(0, 5),
+    )
+})
+
+t.test('a browser signs out also where its person may no longer call', async (t) => {
+  const person = await service.signUp()
+  const pages = await begin(person.email)
+  await pages.send({ password: person.password })
+  const { cookies } = pages
+  const copy = cookies.get('bailiwick-login')!
+  await changeRows(service, `update memberships set status = 'suspended' where user_id = '${person.id}'`)
+  service.advance(16 * 60_000)
+  const form_token = /name="form_token" value="([^"]*)"/.exec(pages.seen().text)![1]!
+  t.equal((await pages.post('/sign-in/sign-out/', { form_token })).title, 'You are signed out')
+  t.notOk(cookies.has('bailiwick-login'))
+  await changeRows(service, `update memberships set status = 'active' where user_id = '${person.id}'`)
+  const thief = openPages(service)
+  thief.cookies.set('bailiwick-login', copy)
+  t.equal((await thief.visit('/sign-in/')).title, 'Sign in', 'nor does a copy open it')
+})
+
+t.test('the next person of a browser does not enter the console as the one before', async (t) => {
+  const [ada, bob] = [await service.signUp(), await service.signUp()]
+  const pages = await begin(ada.email)
+  await pages.send({ password: ada.password })
+  await pages.visit('/console/enter/')
+  t.ok(pages.cookies.has('bailiwick'))
+  await pages.visit('/console/enter/')
+  const rows = `select count(*)::int as n from browser_sessions b join refresh_families f on f.id = b.family_id where f.user_id = '${ada.id}' and b.kind = 'console'`
+  t.same(await changeRows(service, rows), [{ n: 1 }], 'a browser has one cookie of the console')
+  await pages.visit('/sign-in/address/')
+  await pages.send({ email: bob.email })
+  await pages.send({ password: bob.password })
+  t.notOk(pages.cookies.has('bailiwick'))
 })
 
 t.test('the pages are small, and let no other site in', async (t) => {
