@@ -4,7 +4,7 @@ import t from 'tap'
 import { type Browser, openBrowser } from '../console/browser-client.ts'
 import { type Answer, type Client, claimsOf, startService, tokenIn } from '../helpers/service.ts'
 import { openPages } from '../pages/sign-in/page-client.ts'
-import { codeIn, enrol, requireMfa } from './otp/authenticator.ts'
+import { changeRows, codeIn, enrol, requireMfa } from './otp/authenticator.ts'
 import {
   type Authenticator,
   originOf,
@@ -87,9 +87,19 @@ const passkeyBody = async ({ authenticator, tenantId }: Subject) => ({
 
 type Pages = ReturnType<typeof openPages>
 
-/** The page of the password of an address, with the address typed. */
-async function atPassword(email: string): Promise<Pages> {
-  const pages = openPages(service)
+/** A browser at the pages, which lead to the tenant that the person entered last. */
+async function openPagesFor({ tenantId }: Subject): Promise<Pages> {
+  await changeRows(
+    service,
+    `update memberships set last_entered_at = now() + interval '10 years' where tenant_id = '${tenantId}'`,
+  )
+  return openPages(service)
+}
+
+/** The page of the password of a person, with their address typed. */
+async function atPassword(subject: Subject): Promise<Pages> {
+  const { email } = subject.person
+  const pages = await openPagesFor(subject)
   await pages.visit('/sign-in/')
   await pages.send({ email })
   return pages
@@ -140,7 +150,7 @@ const ways: Record<string, { by?: readonly (Factor | 'a young passkey')[]; enter
     enter: async ({ person: { email, password } }) => {
       await post('/api/v1/auth/password/reset/', { email })
       const path = '/api/v1/auth/password/reset/confirm/'
-      return confirm(email, 'reset your password', path, { password: `${password} again` })
+      return confirm(email, 'Reset your', path, { password: `${password} again` })
     },
   },
   'Console, by password': {
@@ -163,16 +173,17 @@ const ways: Record<string, { by?: readonly (Factor | 'a young passkey')[]; enter
     },
   },
   'Pages, by password': {
-    async enter({ person: { email, password } }) {
-      const pages = await atPassword(email)
-      await pages.send({ password })
+    async enter(subject) {
+      const pages = await atPassword(subject)
+      await pages.send({ password: subject.person.password })
       return pages
     },
   },
   'Pages, by passkey': {
     by: ['a passkey'],
-    async enter({ authenticator }) {
-      const pages = openPages(service)
+    async enter(subject) {
+      const { authenticator } = subject
+      const pages = await openPagesFor(subject)
       await pages.visit('/sign-in/')
       await pages.send(
         { credential: JSON.stringify(authenticator.get(await signInOptions(service))) },
@@ -182,10 +193,10 @@ const ways: Record<string, { by?: readonly (Factor | 'a young passkey')[]; enter
     },
   },
   'Pages, by a link in a mail': {
-    async enter({ person: { email } }) {
-      const pages = await atPassword(email)
+    async enter(subject) {
+      const pages = await atPassword(subject)
       await pages.send({}, 'mailed-link')
-      await pages.visit(`/log-in?token=${tokenIn(await newMail(email, 'Someone asked to'))}`)
+      await pages.visit(`/log-in?token=${tokenIn(await newMail(subject.person.email, 'Someone asked to'))}`)
       await pages.send({ token: tokenOnPage(pages) })
       return pages
     },

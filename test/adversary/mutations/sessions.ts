@@ -243,7 +243,7 @@ export const sessionsMutations: readonly Mutation[] = [
     what: 'a second factor leaves the cookie',
     attacks: ['factors', 'sign-in-pages'],
     file: 'src/pages/browser-session/credentials.ts',
-    find: "case 'renewed':\n      await replaceCookies(deps, http)",
+    find: "case 'renewed':\n      await replaceCookies(deps, http, authenticatedCookie(http))",
     replace: "case 'renewed':",
   },
   {
