@@ -1,19 +1,17 @@
 /** What a number of things is called, by its plural category (Unicode CLDR). */
 type Forms = Partial<Record<Intl.LDMLPluralRule, string>> & { other: string }
 
-/** The functions by which a language counts: `counting('en')(2, { one: 'passkey', other: 'passkeys' })` is “2 passkeys”. */
-export function counting(language: string) {
-  const rules = new Intl.PluralRules(language)
-  const numbers = new Intl.NumberFormat(language)
-  return (count: number, forms: Forms) =>
-    `${numbers.format(count)} ${forms[rules.select(count)] ?? forms.other}`
+// Formatters are made at each use: mails and pages need few, and those of a language take memory from the start.
+
+/** How a language counts: `counting('en')(2, { one: 'passkey', other: 'passkeys' })` is “2 passkeys”. */
+export const counting = (language: string) => (count: number, forms: Forms) => {
+  const form = new Intl.PluralRules(language).select(count)
+  return `${new Intl.NumberFormat(language).format(count)} ${forms[form] ?? forms.other}`
 }
 
 /** How a language joins words: “a, b and c”. */
-export const joining = (language: string) => {
-  const lists = new Intl.ListFormat(language)
-  return (words: readonly string[]) => lists.format(words)
-}
+export const joining = (language: string) => (words: readonly string[]) =>
+  new Intl.ListFormat(language).format(words)
 
 const units = [
   ['day', 1440],

@@ -41,14 +41,17 @@ export function requestPath(
  * answer's body, and throws its refusal.
  */
 export function routeCall(deps: PathDeps & VerifyDeps, route: Route, credentials: Credentials): RouteCall {
-  const receive = formReceiver(route)
   const answer = answerer(deps, route, credentials)
+  // Made at the first call: most processes never make most of them.
+  let receive: ReturnType<typeof formReceiver> | undefined
   return async (http, body = {}, params = {}) => {
+    receive ??= formReceiver(route)
+    const read = receive
     http.params = params
     let given: unknown
     await answer(
       http,
-      () => receive(http, body),
+      () => read(http, body),
       (shown) => {
         given = shown
       },

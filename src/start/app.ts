@@ -38,6 +38,7 @@ import { consoleRoutes } from '../pages/console/routes.ts'
 import { docsPages } from '../pages/docs/api-docs.ts'
 import { openapiDocument } from '../pages/docs/openapi.ts'
 import { healthRoutes, type Readiness } from '../pages/health.ts'
+import { callsOf } from '../pages/sign-in/calls.ts'
 import { signInPages } from '../pages/sign-in/routes.ts'
 import { welcomePage } from '../pages/welcome.ts'
 import { measureRequests, metricsPage } from '../request/measure-requests.ts'
@@ -128,9 +129,10 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   app.use(cors(config.CORS_ORIGINS))
   app.use(answerErrors(log))
   app.use(refuseInvalidRequests)
-  app.use(signInPages(path, routes))
+  const calls = callsOf(path, routes)
+  app.use(signInPages(path, calls))
   if (config.CONSOLE_ENABLED)
-    app.use(consoleRoutes(path, routes)).use(enterConsole(path, routes)).use(consolePages(deps.publicUrl))
+    app.use(consoleRoutes(path, routes)).use(enterConsole(path, calls)).use(consolePages(deps.publicUrl))
   app.use(dispatch(served))
   return app
 }

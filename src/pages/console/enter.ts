@@ -1,19 +1,17 @@
 import type { Context, Middleware } from 'koa'
 import { ApiError } from '../../errors.ts'
 import type { RouteCall } from '../../request/request-path.ts'
-import type { Route } from '../../request/route.ts'
 import { beginCookie } from '../browser-session/change-cookies.ts'
 import { consoleCookie } from '../browser-session/cookie.ts'
 import { cookieFactsOf } from '../browser-session/credentials.ts'
-import { callsOf, type PageDeps } from '../sign-in/calls.ts'
+import type { Calls, PageDeps } from '../sign-in/calls.ts'
 import { returnPath } from '../sign-in/return-to.ts'
 
 /**
  * `GET /console/enter/`: a browser that is signed in on the pages gets the console's own cookie, for the same session, and
  * goes on to the console; others sign in first. `to` is a page of the console.
  */
-export function enterConsole(deps: PageDeps, routes: readonly Route[]): Middleware {
-  const { profile } = callsOf(deps, routes)
+export function enterConsole(deps: PageDeps, { profile }: Calls): Middleware {
   return async (http, next) => {
     if (http.method !== 'GET' || !/^\/console\/enter\/?$/i.test(http.path)) return next()
     const { to } = http.query

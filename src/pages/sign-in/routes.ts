@@ -4,14 +4,13 @@ import { ApiError } from '../../errors.ts'
 import { asApiError } from '../../http/problem.ts'
 import { chooseLanguage } from '../../languages/choose-language.ts'
 import { dispatch, type Served } from '../../request/registry.ts'
-import type { Route } from '../../request/route.ts'
 import { html } from '../../text/html.ts'
 import { asset } from '../asset.ts'
 import { invitationPage } from '../links/invitation.ts'
 import { isLinkPage, linkPages } from '../links/link-pages.ts'
 import { magicLinkPage, magicLinkScript } from '../links/magic-link.ts'
 import { addressPage } from './address.ts'
-import { callsOf, type PageDeps } from './calls.ts'
+import type { Calls, PageDeps } from './calls.ts'
 import { codePages } from './code.ts'
 import { nextStep, pageUrl, sentenceOf } from './elements.ts'
 import { formToken, isOwnForm, newFlow, readFlow, writeFlow } from './flow.ts'
@@ -33,8 +32,7 @@ import type { Shown, SignInPage, Visit } from './visit.ts'
  * The pages where people sign in, below `/sign-in/`, and those of mailed links: HTML that works without scripts, made here.
  * What they do, they ask the routes of the API for.
  */
-export function signInPages(deps: PageDeps, routes: readonly Route[]): Middleware {
-  const calls = callsOf(deps, routes)
+export function signInPages(deps: PageDeps, calls: Calls): Middleware {
   const pages: SignInPage[] = [
     addressPage(deps),
     ...passkeyPages(deps, calls),
