@@ -139,7 +139,7 @@ export const tablesOfPeople: Record<string, string> = {
 
 /** Unique indexes without tenant_id. A collision reveals a hidden row; each line says why that is safe. */
 export const globalKeys: Record<string, string> = {
-  browser_sessions_cookie_hash_key: 'hashes of 256 random bits: a collision cannot be guessed',
+  console_sessions_cookie_hash_key: 'hashes of 256 random bits: a collision cannot be guessed',
   link_tokens_token_hash_key: 'hashes of 256 random bits: a collision cannot be guessed',
   otp_devices_single: "led by the user, so only the user's own rows can collide",
   passkeys_credential: 'a credential id names one key everywhere, and a person cannot guess that of another',

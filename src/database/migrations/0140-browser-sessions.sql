@@ -1,9 +1,5 @@
 -- The cookies of the sign-in pages stand for sessions as those of the console do, so one table has both.
 alter table console_sessions rename to browser_sessions;
-alter table browser_sessions rename constraint console_sessions_pkey to browser_sessions_pkey;
-alter table browser_sessions rename constraint console_sessions_cookie_hash_key to browser_sessions_cookie_hash_key;
-alter table browser_sessions rename constraint console_sessions_family_id_fkey to browser_sessions_family_id_fkey;
-alter table browser_sessions rename constraint console_sessions_pending_id_fkey to browser_sessions_pending_id_fkey;
 alter index console_sessions_by_expiry rename to browser_sessions_by_expiry;
 alter index console_sessions_of_family rename to browser_sessions_of_family;
 alter index console_sessions_of_pending rename to browser_sessions_of_pending;

@@ -44,21 +44,24 @@ t.test('a language or a time zone that does not exist is refused by its name', a
     )
 })
 
-t.test('a mail has the language and the time zone of its reader, whoever caused it', async (t) => {
-  const ada = await service.signUp()
-  const mail = await service.mailTo(ada.email, 'Confirm')
-  t.match(mail, { text: / UTC\.\n/, html: /<html lang="en">/ })
-  await expect(200, ada.patch(me, { locale: 'en-US', zoneinfo: 'America/New_York' }))
-  await expect(200, forget(ada.email, german))
-  t.match(await service.mailTo(ada.email, 'Reset'), { subject: 'Reset your Bailiwick password' })
-  await expect(200, ada.patch(me, { locale: 'de', zoneinfo: 'Europe/Berlin' }))
-  await expect(200, forget(ada.email))
-  t.match(await service.mailTo(ada.email, 'zurücksetzen'), {
-    subject: 'Passwort für Bailiwick zurücksetzen',
-    text: /Der Link gilt/,
-    html: /<html lang="de">/,
-  })
-})
+t.test(
+  'a mail has the language and the time zone of its reader, not of the person who caused it',
+  async (t) => {
+    const ada = await service.signUp()
+    const mail = await service.mailTo(ada.email, 'Confirm')
+    t.match(mail, { text: / UTC\.\n/, html: /<html lang="en">/ })
+    await expect(200, ada.patch(me, { locale: 'en-US', zoneinfo: 'America/New_York' }))
+    await expect(200, forget(ada.email, german))
+    t.match(await service.mailTo(ada.email, 'Reset'), { subject: 'Reset your Bailiwick password' })
+    await expect(200, ada.patch(me, { locale: 'de', zoneinfo: 'Europe/Berlin' }))
+    await expect(200, forget(ada.email))
+    t.match(await service.mailTo(ada.email, 'zurücksetzen'), {
+      subject: 'Passwort für Bailiwick zurücksetzen',
+      text: /Der Link gilt/,
+      html: /<html lang="de">/,
+    })
+  },
+)
 
 t.test('without a language of the reader, that of the request counts', async (t) => {
   const ada = await service.signUp()

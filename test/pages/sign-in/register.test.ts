@@ -73,7 +73,7 @@ t.test('an address that is taken looks like a free one, and its owner is told', 
     const size = pages.cookies.get('bailiwick-flow')!.length
     return { ms: performance.now() - begun, size, text: seen.text.replaceAll(email, '') }
   }
-  const free = await timed(owner.email.replace('person', 'nobody'))
+  const free = await timed(owner.email.replace('person', 'absent'))
   const taken = await timed(owner.email)
   t.equal(taken.text, free.text)
   t.equal(taken.size, free.size)
