@@ -40,8 +40,10 @@ async function urlOfService(): Promise<string> {
 /** Runs before anything is created, so that a tour leaves no people in a production service, which has no mailbox. */
 async function assertAnswers(url: string): Promise<void> {
   const ready = await fetch(new URL('/readyz', url)).catch(() => undefined)
+  await ready?.body?.cancel()
   if (ready?.status !== 200) throw new Error(`${url} is not ready: ${ready?.status ?? 'no answer'}`)
   const mailbox = await fetch(new URL('/dev/mailbox', url), { headers: { accept: 'application/json' } })
+  await mailbox.body?.cancel() // a long body that nothing reads keeps the process alive
   if (mailbox.status !== 200) throw new Error(`${url} has no mailbox. ${needsMailbox}`)
 }
 

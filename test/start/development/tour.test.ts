@@ -14,12 +14,17 @@ interface Ran {
   code: number
   out: string
   err: string
+  /** How long it went on after its last output (ms). */
+  lingered: number
 }
 
 function run(file: string, args: string[], env: Record<string, string> = {}): Promise<Ran> {
   return new Promise((done) => {
+    let last = performance.now()
     execFile(file, args, { env: { ...process.env, ...env } }, (error, out, err) => {
-      done({ code: Number(error?.code ?? 0), out, err })
+      done({ code: Number(error?.code ?? 0), out, err, lingered: performance.now() - last })
+    }).stdout?.on('data', () => {
+      last = performance.now()
     })
   })
 }
@@ -41,8 +46,10 @@ t.test('with a service running', async (t) => {
     }
   })
 
-  t.test('a shell runs the lines as they are printed', async (t) => {
-    const { out } = await tour(['--url', url])
+  t.test('a shell runs the lines as they are printed, of a tour that ends with its last line', async (t) => {
+    const { out, lingered } = await tour(['--url', url])
+    // The service ends an idle connection after 65 s.
+    t.ok(lingered < 30_000, 'although the mailbox is long')
     const commands = out.split('\n').filter((line) => line.startsWith('$ '))
     const lines = commands.filter(
       (line) => /^\$ (\w+=|.*users\/me)/.test(line) && !/\$(BOB|PROGRAM)/.test(line),
