@@ -43,7 +43,7 @@ RUN mkdir -p .cache/compiled && chown node .cache/compiled
 USER node
 # What a start reads first, read once for all of them. Node keeps it by user, so this runs as the user of the service.
 RUN ["node", "-e", "\
-  require('node:module').enableCompileCache('/app/.cache/compiled'); \
+  require('node:module').enableCompileCache({ directory: '/app/.cache/compiled', portable: true }); \
   Promise.all([import('/app/src/start/serve.ts'), import('/app/workers/actors.ts')])"]
 EXPOSE 3000 9464
 STOPSIGNAL SIGTERM

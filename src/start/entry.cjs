@@ -116,8 +116,9 @@ if (usages[name] && rest.includes('--help')) {
 }
 setMemory()
 // Reading TypeScript takes a quarter of a start. What was read is kept beside the sources, where nothing but the owner of the
-// checkout writes; a checkout that cannot be written is read anew each time.
-process.env.NODE_COMPILE_CACHE || enableCompileCache(join(__dirname, '..', '..', '.cache', 'compiled'))
+// checkout writes, and moves with them; a checkout that cannot be written is read anew each time.
+const directory = join(__dirname, '..', '..', '.cache', 'compiled')
+process.env.NODE_COMPILE_CACHE || enableCompileCache({ directory, portable: true })
 process.env.UV_THREADPOOL_SIZE ??= String(availableParallelism() + 3)
 process.argv.splice(1, 2, join(__dirname, files[name]))
 import(files[name])

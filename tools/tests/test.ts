@@ -92,6 +92,7 @@ async function test(): Promise<number> {
     // it took before, and 150 MB. Tests have no time limit, because a slow machine must not fail them.
     env: {
       NODE_COMPILE_CACHE: join(root, '.cache', 'compiled'),
+      NODE_COMPILE_CACHE_PORTABLE: '1', // as entry.cjs has it
       GOGC: '400',
       ...process.env,
       TEST_DATABASE_URL: url,
