@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, readFile } from 'node:fs/promises'
+import { cp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
@@ -13,8 +13,10 @@ const exec = promisify(execFile)
 const tutorial = join(root, 'docs/tutorial')
 const folder = t.testdir()
 const archive = await packedClient(folder)
-const packed = await install(folder, archive, ['koa', '@types/koa', '@types/node'])
+const beside = ['koa', '@types/koa', '@koa/router', 'express', '@types/express', 'fastify', '@types/node']
+const packed = await install(folder, archive, beside)
 await cp(join(tutorial, 'notes'), folder, { recursive: true })
+await cp(join(import.meta.dirname, 'typed'), folder, { recursive: true })
 
 t.test('the package has modules, declarations, a manifest and texts, and nothing else', async (t) => {
   const { stdout } = await exec('tar', ['-tzf', archive])
@@ -36,8 +38,63 @@ t.test('the package has modules, declarations, a manifest and texts, and nothing
   t.notMatch(code.join('\n'), /from '(node:|[^'.]*\.ts')|process\.|Buffer\b/, 'it runs in browsers')
 })
 
-t.test('the tutorial compiles against the declarations of the package', async (t) => {
-  t.equal(await compile(folder, ['server.ts', 'walk.ts']), '')
+t.test('what strict TypeScript says of calls, against the declarations of the package', async (t) => {
+  const readme = await readFile(join(root, 'packages/client/README.md'), 'utf8')
+  const examples = [...readme.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code)
+  const head = "import { createClient } from '@bailiwick/client'\nconst client = createClient({ url: 'x' })\n"
+  const misspelt = "client.call('GET /tenant/{id}/', { path: { id: 'x' } })"
+  const mistakes = [
+    "call('GET /tenants/{id}/')",
+    "call('GET /tenants/{id}/', { path: { tid: 'x' } })",
+    "call('POST /tenants/', { body: {} })",
+    "callOrStore('POST /tenants/', { body: { name: 'x' } })",
+    "call('POST /policies/', { body: { name: 'x', effect: 'allow', actions: ['a:b'], condition: null } })",
+    "call('POST /policies/', { body: { name: 'x', effect: 'allow', actions: ['a:b'], conditions: { attribute: 'a.b', operator: 'greater' } } })",
+    "call('GET /users/me/', { prefer: 'respond-async' })",
+  ]
+  const written = {
+    ...Object.fromEntries(examples.map((code, index) => [`readme-${index}.ts`, code])),
+    'misspelt.ts': `${head}await ${misspelt}\n`,
+    'wrong.ts': `${head}${mistakes.map((call) => `await client.${call}`).join('\n')}\n`,
+  }
+  for (const [name, code] of Object.entries(written)) await writeFile(join(folder, name), code)
+  const sources = (await readdir(folder)).filter((name) => name.endsWith('.ts'))
+  // Once for all, because the compiler reads the declarations of the frameworks for longer than the files.
+  const errors = (await compile(folder, sources)).split(/\n(?=\S)/)
+  const about = (file: string) => errors.filter((error) => error.startsWith(`${file}(`))
+
+  t.test('guards in the ordinary use of each framework, calls, and the tutorial compile', async (t) => {
+    for (const name of ['calls', 'express', 'fastify', 'koa', 'next', 'server', 'walk'])
+      t.ok(sources.includes(`${name}.ts`), name)
+    t.same(
+      errors.filter((error) => !/^((misspelt|wrong)\.ts\(|\n*$)/.test(error)),
+      [],
+    )
+  })
+
+  t.test('the examples of the README compile as they stand', async (t) => {
+    t.equal(examples.length, 7)
+    for (const framework of ['express', 'fastify', 'koa', 'next'])
+      t.ok(
+        examples.some((code) => code.includes(`@bailiwick/client/${framework}'`)),
+        framework,
+      )
+    for (const index of examples.keys()) t.same(about(`readme-${index}.ts`), [])
+  })
+
+  t.test('an error about a misspelt operation names it', async (t) => {
+    const said = about('misspelt.ts').join('\n')
+    t.match(said, /misspelt\.ts\(3,19\).*'"GET \/tenant\/\{id\}\/"' is not assignable/)
+    t.notMatch(said, /Expected 2 arguments/)
+  })
+
+  t.test('mistakes in an input are errors where they are', async (t) => {
+    const lines = about('wrong.ts').map((error) => Number(/\((\d+),/.exec(error)?.[1]))
+    t.same(
+      [...new Set(lines)],
+      mistakes.map((_, index) => index + 3),
+    )
+  })
 })
 
 t.test('the page shows the code that is run, and what it prints', async (t) => {
