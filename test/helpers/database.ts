@@ -8,7 +8,7 @@ import { listMigrations } from '../../src/database/migrate/ledger.ts'
 import { migrate } from '../../src/database/migrate/migrate.ts'
 import { closing, distributeDatabase, onEveryNode, workerNodes } from './citus.ts'
 import { superuserUrl } from './cluster.ts'
-import { withClient } from './query.ts'
+import { withKeptClient } from './query.ts'
 
 const sources = new URL('../../src/database/', import.meta.url)
 const password = 'only-for-tests'
@@ -62,8 +62,9 @@ export async function disposableDatabase({
 /**
  * Builds the template under another name and renames it at the end, so that a killed run leaves no incomplete template.
  */
-async function findOrMakeTemplate(client: pg.Client, url: string): Promise<string> {
-  const name = `bailiwick_template_${await schemaChecksum()}`
+async function findOrMakeTemplate(client: pg.ClientBase, url: string): Promise<string> {
+  checksum ??= schemaChecksum()
+  const name = `bailiwick_template_${await checksum}`
   const { rows } = await client.query(
     "select datname from pg_database where datname like 'bailiwick_template_%'",
   )
@@ -92,6 +93,9 @@ async function assertPasswords(url: string): Promise<void> {
     await client.end()
   }
 }
+
+/** Of this process, which read the code that it runs when it started. */
+let checksum: Promise<string> | undefined
 
 /**
  * A digest of all that determines an empty database: our migrations, the code that runs them, and the queue's
@@ -142,9 +146,10 @@ function urlsOf(superuser: string, database: string): DatabaseUrls {
  * Runs one test file at a time. The lock is in the cluster's maintenance database, because advisory locks are per
  * database.
  */
-function exclusively(url: string, work: (client: pg.Client) => Promise<void>): Promise<void> {
-  return withClient(url, async (client) => {
+function exclusively(url: string, work: (client: pg.ClientBase) => Promise<void>): Promise<void> {
+  return withKeptClient(url, async (client) => {
     await client.query('select pg_advisory_lock($1)', [lockKey])
     await work(client)
+    await client.query('select pg_advisory_unlock($1)', [lockKey])
   })
 }

@@ -16,18 +16,34 @@ export async function withClient<T>(url: string, work: (client: pg.Client) => Pr
 
 const pools = new Map<string, pg.Pool>()
 
-/**
- * Runs one statement and gives its rows. Its connection is kept for the next one, until the database is dropped: to
- * connect takes longer than most statements. A statement must leave no setting behind.
- */
-export async function rowsOf(url: string, statement: string, values?: unknown[]) {
+/** Connections that are kept until the database is dropped: to connect takes longer than most statements. */
+function keptConnections(url: string): pg.Pool {
   let pool = pools.get(url)
   if (!pool) {
     pool = new pg.Pool({ connectionString: url, allowExitOnIdle: true })
     pool.on('error', () => undefined) // the database was dropped, or its server stopped
     pools.set(url, pool)
   }
-  return (await pool.query(statement, values)).rows
+  return pool
+}
+
+/** Runs one statement on a kept connection and gives its rows. A statement must leave no setting behind. */
+export const rowsOf = async (url: string, statement: string, values?: unknown[]) =>
+  (await keptConnections(url).query(statement, values)).rows
+
+/** Runs `work` on a kept connection. It must leave no setting, lock or transaction behind. */
+export async function withKeptClient(
+  url: string,
+  work: (client: pg.PoolClient) => Promise<void>,
+): Promise<void> {
+  const client = await keptConnections(url).connect()
+  let failed = true
+  try {
+    await work(client)
+    failed = false
+  } finally {
+    client.release(failed)
+  }
 }
 
 /** Runs statements on one connection; gives the rows of the last one. */

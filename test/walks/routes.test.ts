@@ -128,9 +128,10 @@ t.test('no route accepts a token of another kind, issuer or time', async (t) => 
   }
   for (const [what, token] of Object.entries(wrong))
     t.match(await visit(decided[0]!, { token }), { status: 401, body: { code: 'token_not_valid' } }, what)
-  const kinds = ['a refresh token', 'a token from a mail', 'alg none', 'a foreign key', 'expired']
-  for (const route of decided)
-    for (const kind of kinds) {
+  // All at one route, then two at each of the others. `npm run adversary` tries many at every route.
+  const kinds = ['a token from a mail', 'alg none', 'a foreign key', 'expired']
+  for (const [place, route] of decided.entries())
+    for (const kind of ['a refresh token', kinds[place % kinds.length]!]) {
       const answer = await visit(route, { token: wrong[kind]! }, ...idsOf(route))
       t.match(answer, { status: 401, body: { code: 'token_not_valid' } }, `${nameOf(route)} with ${kind}`)
     }
@@ -278,15 +279,16 @@ t.test('OPTIONS is public and lists the methods; HEAD is a GET without its body'
 t.test('every other method is 405 with Allow for all callers', async (t) => {
   const paths = Map.groupBy(routes, ({ path }) => path)
   const verbs = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND', 'MKCOL', 'LOCK', 'PURGE', 'SEARCH']
-  for (const [path, at] of paths)
-    for (const verb of verbs) {
-      if (servedAt(path).some(({ method }) => method === verb)) continue
-      for (const token of [undefined, ada.access]) {
-        const answer = await service.call(verb, addressOf(at[0]!, ...idsOf(at[0]!)), { token })
-        t.match(answer, { status: 405, body: { code: 'method_not_allowed' } }, `${verb} ${path}`)
-        t.match(answer.headers.get('allow'), /OPTIONS/)
-      }
+  for (const [path, at] of paths) {
+    const others = verbs.filter((verb) => !servedAt(path).some(({ method }) => method === verb))
+    // One of them also with a token, because this answer comes before the caller is known.
+    const calls = [...others.map((verb) => ({ verb })), { verb: others[0]!, token: ada.access }]
+    for (const { verb, ...call } of calls) {
+      const answer = await service.call(verb, addressOf(at[0]!, ...idsOf(at[0]!)), call)
+      t.match(answer, { status: 405, body: { code: 'method_not_allowed' } }, `${verb} ${path}`)
+      t.match(answer.headers.get('allow'), /OPTIONS/)
     }
+  }
 })
 
 t.test('the document and the router have the same routes', async (t) => {

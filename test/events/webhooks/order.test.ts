@@ -18,7 +18,7 @@ t.teardown(release)
 
 for (const { kind, skip } of usualBackends)
   t.test(`on ${kind}`, { skip }, async (t) => {
-    t.jobs = 3 // most of their time they wait
+    t.jobs = 7 // most of their time they wait
     const test = (name: string, run: (t: Test) => Promise<void>) => t.test(name, { buffered: true }, run)
     test('events arrive once, in order, with signatures that an independent library accepts', async (t) => {
       const receiver = await startReceiver(t)
