@@ -49,7 +49,7 @@ export const signInSettings = {
   REGISTRATION_HIDE_EXISTING: setting(
     boolean,
     false,
-    'Registering a used address answers 201, and changing to one answers 200, instead of 400; the owner of the address gets a mail',
+    'Registering a used address answers 201, and changing to one answers 200, instead of 400; the owner of the address gets a mail. A new account can then sign in only when its address is proven',
   ),
   PASSWORD_BLOCKED_WORDS: setting(
     list,

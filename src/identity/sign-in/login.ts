@@ -89,8 +89,15 @@ async function compareAndSignIn(
 }
 
 /**
+ * Whether an account opens only when its address is proven. Where registration hides which addresses are used, the password
+ * of a new account would tell that the address was free.
+ */
+const awaitsProof = ({ config }: Deps, { email_verified, has_signed_in }: Credentials) =>
+  config.REGISTRATION_HIDE_EXISTING && !email_verified && !has_signed_in
+
+/**
  * Compares a password with the credentials of an address. Null, after the same time, for an unknown address, a wrong
- * password and an inactive person. Replaces a hash that has outdated parameters. `passwordHash` is the hash that the
+ * password an inactive person, and an account that waits for its first proof. Replaces a hash that has outdated parameters. `passwordHash` is the hash that the
  * password has now: it must still be the person's at the sign-in.
  */
 async function comparePassword(
@@ -100,7 +107,7 @@ async function comparePassword(
 ): Promise<{ person: Person; passwordHash: string } | null> {
   const { db, passwords } = deps
   const right = await passwords.verify(found?.password_hash, password)
-  if (!found || !right || !found.is_active) return null
+  if (!found || !right || !found.is_active || awaitsProof(deps, found)) return null
   const { id, email, first_name: firstName, last_name: lastName, password_hash: from } = found
   const person = { id, email, firstName, lastName }
   if (!passwords.isStale(from)) return { person, passwordHash: from }

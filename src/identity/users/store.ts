@@ -74,6 +74,7 @@ const credentialsRow = z.object({
   password_hash: z.string(),
   is_active: z.boolean(),
   email_verified: z.boolean(),
+  has_signed_in: z.boolean(),
 })
 
 /** A person with the hash of their password. */
@@ -82,7 +83,8 @@ export type Credentials = z.infer<typeof credentialsRow>
 /** The credentials of an address, or null. As the system role. */
 export function findCredentials(tx: Read, email: string): Promise<Credentials | null> {
   return tx.maybeOne(sql.type(credentialsRow)`
-    select u.id, u.email, u.first_name, u.last_name, u.password_hash, u.is_active, ${isProven} as email_verified
+    select u.id, u.email, u.first_name, u.last_name, u.password_hash, u.is_active, ${isProven} as email_verified,
+           exists (select 1 from sign_in_places p where p.user_id = u.id) as has_signed_in
     from users u where u.email = ${email}`)
 }
 

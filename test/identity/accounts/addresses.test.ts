@@ -4,6 +4,7 @@ import { normaliseEmail } from '../../../src/identity/person.ts'
 import { namesAddress } from '../../../src/messages/mail/email-address.ts'
 import { cpuTime } from '../../helpers/cpu-time.ts'
 import { startService, tokenIn } from '../../helpers/service.ts'
+import { confirmAddress } from '../../tenancy/staff.ts'
 
 const accepted: Record<string, string> = {
   'Ada@Example.COM': 'ada@example.com',
@@ -199,11 +200,14 @@ t.test('all spellings of an address are one account', async (t) => {
   })
 })
 
+const hidden = await startService(t, { env: { REGISTRATION_HIDE_EXISTING: 'true' } })
+
 t.test(
   'if existing accounts are hidden, a used address gets the answer of a new one, and its owner a mail',
   async (t) => {
-    const service = await startService(t, { env: { REGISTRATION_HIDE_EXISTING: 'true' } })
+    const service = hidden
     const ada = await service.register()
+    await confirmAddress(service, ada)
     const register = async (email: string) => {
       const begun = performance.now()
       const answer = await service.call('POST', '/api/v1/auth/register/', {
@@ -226,7 +230,9 @@ t.test(
       200,
       'nothing was changed',
     )
-    const [eve, bob] = [await service.signUp(), await service.register()]
+    const [eva, bob] = [await service.register(), await service.register()]
+    for (const person of [eva, bob]) await confirmAddress(service, person)
+    const eve = await service.logIn(eva)
     const move = (path: string, email: string) => eve.put(path, { email, first_name: 'Eva' })
     const asked = [
       await move('/api/v1/users/me/', bob.email.toUpperCase()),
@@ -243,5 +249,31 @@ t.test(
       200,
       'the account is unchanged',
     )
+  },
+)
+
+t.test(
+  'if existing accounts are hidden, a new one opens when its address is proven, so that its password tells nothing',
+  async (t) => {
+    const service = hidden
+    const [owner, ada] = [await service.register(), await service.register()]
+    await confirmAddress(service, owner)
+    const logIn = async ({ email, password }: { email: string; password: string }) => {
+      const { status, body } = await service.call('POST', '/api/v1/auth/login/', {
+        body: { email, password },
+      })
+      return { status, body: { ...body, instance: null } }
+    }
+    const free = await logIn(ada)
+    t.match(free, { status: 401, body: { code: 'invalid_credentials' } })
+    t.same(
+      free,
+      await logIn({ ...owner, password: 'another harbour' }),
+      'as after a sign-up with a used address',
+    )
+    await confirmAddress(service, ada)
+    const client = await service.logIn(ada)
+    t.equal((await client.patch('/api/v1/users/me/', { email: 'ada.moved@example.com' })).status, 200)
+    t.ok(await service.logIn({ ...ada, email: 'ada.moved@example.com' }), 'who has signed in stays')
   },
 )
