@@ -153,12 +153,24 @@ export const de: Texts = {
             }
           : { otherwise: ['Wenn Sie das nicht waren, müssen Sie nichts tun.'] }),
       }),
-      address_already_registered: (_, { service }) => ({
-        subject: `Sie haben schon ein Konto bei ${service}`,
-        says: [
-          'jemand wollte sich mit dieser Adresse registrieren. Für sie gibt es schon ein Konto; daran wurde nichts geändert.',
-          'Wenn Sie das waren, melden Sie sich wie gewohnt an. Falls Sie Ihr Passwort vergessen haben, setzen Sie es zurück.',
-        ],
+      address_already_registered: ({ link, minutes }, { service }) => ({
+        ...(link
+          ? {
+              subject: `Wählen Sie ein Passwort für Ihr Konto bei ${service}`,
+              says: [
+                'jemand hat sich mit dieser Adresse registriert. Ein Konto mit ihr wurde schon früher angelegt, und die Adresse wurde nie bestätigt.',
+                'Wenn Sie sich gerade registriert haben, wählen Sie ein Passwort: Dann gehört das Konto Ihnen. Ein früheres Passwort, seine Sitzungen und seine zweiten Faktoren enden.',
+              ],
+              button: 'Passwort wählen',
+              next: [worksOnce(minutes)],
+            }
+          : {
+              subject: `Sie haben schon ein Konto bei ${service}`,
+              says: [
+                'jemand wollte sich mit dieser Adresse registrieren. Für sie gibt es schon ein Konto; daran wurde nichts geändert.',
+                'Wenn Sie das waren, melden Sie sich wie gewohnt an. Falls Sie Ihr Passwort vergessen haben, setzen Sie es zurück.',
+              ],
+            }),
         otherwise: ['Wenn Sie das nicht waren, müssen Sie nichts tun.'],
       }),
       invitation: ({ tenantName, inviter, message, expiresAt }, { service, moment }) => ({

@@ -140,14 +140,28 @@ export const en = {
             }
           : { otherwise: ['If it was not you, you do not need to do anything.'] }),
       })),
-      address_already_registered: mail<object>((_, { service }) => ({
-        subject: `You already have an account at ${service}`,
-        says: [
-          'Someone tried to register with this address. It already has an account, and nothing was changed.',
-          'If it was you, sign in as usual, or reset your password if you forgot it.',
-        ],
-        otherwise: ['If it was not you, you do not need to do anything.'],
-      })),
+      address_already_registered: mail<{ link?: string | undefined; minutes?: number | undefined }>(
+        ({ link, minutes }, { service }) => ({
+          ...(link
+            ? {
+                subject: `Choose a password for your account at ${service}`,
+                says: [
+                  'Someone registered with this address. An account with it was made before, and the address was never confirmed.',
+                  'If you have just registered, choose a password: the account is yours then. An earlier password, its sessions and its second factors end.',
+                ],
+                button: 'Choose a password',
+                next: [worksOnce(minutes)],
+              }
+            : {
+                subject: `You already have an account at ${service}`,
+                says: [
+                  'Someone tried to register with this address. It already has an account, and nothing was changed.',
+                  'If it was you, sign in as usual, or reset your password if you forgot it.',
+                ],
+              }),
+          otherwise: ['If it was not you, you do not need to do anything.'],
+        }),
+      ),
       invitation: mail<{
         tenantName: string
         inviter: string

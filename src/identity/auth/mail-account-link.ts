@@ -15,7 +15,7 @@ const answerMs = 200
 const beforeLogin = 'no person is logged in yet'
 
 /** The person to whom a link that opens their account is mailed. */
-interface Recipient {
+export interface Recipient {
   userId: string
   email: string
   /** The name by which the mail greets them. */
@@ -41,7 +41,12 @@ export async function mailAccountLink<Made>(
   })
 }
 
-async function findRecipient(deps: Deps, requestInfo: RequestInfo, email: string): Promise<Recipient | null> {
+/** To whom a link to the active account of an address is mailed; null if there is no such account. */
+export async function findRecipient(
+  deps: Deps,
+  requestInfo: RequestInfo,
+  email: string,
+): Promise<Recipient | null> {
   const { found, first } = await asSystem(deps.db, beforeLogin, async (tx) => {
     const found = await findCredentials(tx, email)
     return { found, first: found?.is_active ? await findFirstTenantOf(tx, found.id) : null }

@@ -1,8 +1,9 @@
+import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import type { RequestInfo } from '../../http/request-info.ts'
 import { makeLink } from '../../messages/links/one-time-link.ts'
 import { sendMail } from '../../messages/mail/send-mail.ts'
-import { mailAccountLink } from './mail-account-link.ts'
+import { mailAccountLink, type Recipient } from './mail-account-link.ts'
 
 /** The answer, the same for every address. */
 export const resetSent = 'If this address has an account, a link to reset its password was sent'
@@ -17,11 +18,9 @@ export async function requestPasswordReset(
   email: string,
 ): Promise<{ message: typeof resetSent }> {
   await mailAccountLink(deps, requestInfo, { email, purpose: 'reset' }, async (tx, recipient) => {
-    const { userId, firstName, tenantId } = recipient
+    const { firstName, tenantId } = recipient
     const at = deps.clock()
-    const lifeMs = deps.config.PASSWORD_RESET_VALIDITY_SECONDS * 1000
-    const link = await makeLink(tx, deps, { purpose: 'password_reset', userId, tenantId, email, at, lifeMs })
-    const variables = { firstName, link, minutes: Math.max(1, Math.floor(lifeMs / 60_000)) }
+    const variables = { firstName, ...(await makeResetLink(tx, deps, recipient, at)) }
     const mail = { tenantId, to: email, template: 'password_reset', variables } as const
     await sendMail(tx, deps.sealer, {
       ...mail,
@@ -31,4 +30,16 @@ export async function requestPasswordReset(
     })
   })
   return { message: resetSent }
+}
+
+/** A link to choose a new password, and for how many minutes it works. */
+export async function makeResetLink(
+  tx: Tx,
+  deps: Deps,
+  { userId, tenantId, email }: Recipient,
+  at: number,
+): Promise<{ link: string; minutes: number }> {
+  const lifeMs = deps.config.PASSWORD_RESET_VALIDITY_SECONDS * 1000
+  const link = await makeLink(tx, deps, { purpose: 'password_reset', userId, tenantId, email, at, lifeMs })
+  return { link, minutes: Math.max(1, Math.floor(lifeMs / 60_000)) }
 }

@@ -23,7 +23,8 @@ export const templates = {
     minutes: minutes.optional(),
     firstName: name.optional(),
   }),
-  address_already_registered: notice({}),
+  // The link is for an account that never proved the address.
+  address_already_registered: notice({ link: z.url().optional(), minutes: minutes.optional() }),
   invitation: template(['invitation'], {
     link: z.url(),
     tenantName: name,

@@ -43,7 +43,7 @@ t.test('texts of other users are cut, and are never in the subject', async (t) =
 t.test('an unknown template, or variables of another one, are refused', async (t) => {
   t.throws(() => writeLetter('constructor', {}, plain), /no mail template/)
   t.throws(() => writeLetter('password_reset', { link }, plain))
-  t.throws(() => writeLetter('address_already_registered', { link }, plain))
+  t.throws(() => writeLetter('second_factors_reset', { link }, plain))
 })
 
 t.test('the sender is parsed in all its forms', async (t) => {

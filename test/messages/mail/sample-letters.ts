@@ -15,7 +15,7 @@ export const samples: { [Name in TemplateName]: Variables<Name> } = {
     origin: { how: 'made', at },
     minutes: 4320,
   },
-  address_already_registered: {},
+  address_already_registered: { link: page('reset-password'), minutes: 60 },
   invitation: {
     link: page('accept-invitation'),
     tenantName,

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { sharedService } from '../../helpers/shared-service.ts'
-import { startBeside } from '../../identity/otp/authenticator.ts'
+import { enrol, startBeside } from '../../identity/otp/authenticator.ts'
+import { confirmAddress } from '../../tenancy/staff.ts'
 import { linkIn, openPages } from './page-client.ts'
 
 // People make an account, and get back into one, on the pages of the service.
@@ -67,6 +68,7 @@ t.test('elsewhere, and after an hour, the link proves the address and no more', 
 
 t.test('an address that is taken looks like a free one, and its owner is told', async (t) => {
   const owner = await service.signUp()
+  await confirmAddress(service, owner)
   const timed = async (email: string) => {
     const begun = performance.now()
     const { pages, seen } = await register({ ...someone, email })
@@ -80,6 +82,33 @@ t.test('an address that is taken looks like a free one, and its owner is told', 
   for (const { ms } of [free, taken]) t.ok(ms >= 200, 'the time shows nothing')
   t.match(await service.mailTo(owner.email, 'already'), { subject: 'You already have an account' })
   t.ok(await service.logIn(owner), 'with the password from before')
+})
+
+t.test('an address that another person took and never proved becomes that of its reader', async (t) => {
+  for (const leaves of [false, true]) {
+    const stranger = await service.signUp()
+    await enrol(service, stranger)
+    const confirm = linkIn(await service.mailTo(stranger.email, 'Confirm'), '/verify-email')
+    if (leaves) await stranger.delete(`/api/v1/tenants/${stranger.tenantId}/`)
+    const { seen } = await register({ ...someone, email: stranger.email })
+    t.match(seen, { status: 200, title: 'Look into your mailbox' })
+    const mail = await service.mailTo(stranger.email, 'Choose a password')
+    t.match(mail.text, 'the address was never confirmed')
+    const pages = openPages(service)
+    await pages.visit(linkIn(mail, '/reset-password'))
+    t.match(await pages.send({ password: someone.password }), { title: 'Your password is changed' })
+    t.equal((await stranger.get('/api/v1/users/me/')).status, 401, 'the session of the stranger ends')
+    await pages.visit(confirm)
+    t.match(await pages.send({}), { title: 'This link does not work any more' })
+    const logIn = (password: string) =>
+      service.call('POST', '/api/v1/auth/login/', { body: { email: stranger.email, password } })
+    t.equal((await logIn(stranger.password)).status, 401)
+    t.match(
+      (await logIn(someone.password)).body,
+      { access: String },
+      'no factor of the stranger is asked for',
+    )
+  }
 })
 
 t.test('what is wrong stands at its field, in the language of the reader', async (t) => {
