@@ -2,6 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { type ReadInvitation, readInvitation } from '../../identity/auth/read-invitation.ts'
 import { mailedLinks } from '../../messages/links/mailed-links.ts'
+import { findLiveOffer } from '../../tenancy/invitations/join-by-invitation.ts'
 import { type Html, html } from '../../text/html.ts'
 import { type Calls, type SignInAnswer, unlessSignedOut } from '../sign-in/calls.ts'
 import { button, form, nextStep, refusalOf, sentenceOf } from '../sign-in/elements.ts'
@@ -58,6 +59,10 @@ export const invitationPage = (deps: Deps, calls: Calls): SignInPage => {
     },
   }
 }
+
+/** Whether the invitation of a token can be accepted. */
+export const isLive = async (deps: Deps, token: string | undefined): Promise<boolean> =>
+  token !== undefined && !((await findLiveOffer(deps, token).catch(refusalOnly)) instanceof ApiError)
 
 const refusalOnly = (error: unknown): ApiError => {
   if (error instanceof ApiError && error.status < 500) return error

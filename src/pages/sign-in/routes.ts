@@ -6,7 +6,7 @@ import { chooseLanguage } from '../../languages/choose-language.ts'
 import { dispatch, type Served } from '../../request/registry.ts'
 import { html } from '../../text/html.ts'
 import { asset } from '../asset.ts'
-import { invitationPage } from '../links/invitation.ts'
+import { invitationPage, isLive } from '../links/invitation.ts'
 import { isLinkPage, linkPages } from '../links/link-pages.ts'
 import { magicLinkPage, magicLinkScript } from '../links/magic-link.ts'
 import { addressPage } from './address.ts'
@@ -69,20 +69,20 @@ const pathOf = ({ path }: SignInPage) => (path.startsWith('/') ? path : `/sign-i
 
 /**
  * Whether a request is one for the pages. Without `HOSTED_PAGES` those of mailed links stay, and a browser that opened an
- * invitation signs in for it.
+ * invitation signs in for it while it can be accepted.
  */
-function isServed(deps: PageDeps, http: Context): boolean {
+async function isServed(deps: PageDeps, http: Context): Promise<boolean> {
   if (isLinkPage(http.path)) return true
   if (!/^\/sign-in(\/|$)/i.test(http.path)) return false
   const isFile = /\.\w+$/.test(http.path)
-  return deps.config.HOSTED_PAGES || isFile || readFlow(deps, http)?.links?.invitation !== undefined
+  return deps.config.HOSTED_PAGES || isFile || isLive(deps, readFlow(deps, http)?.links?.invitation)
 }
 
 /** Errors of the pages are pages, too. */
 const inFolder =
   (deps: PageDeps, look: Look, serve: Middleware): Middleware =>
   async (http, next) => {
-    if (!isServed(deps, http)) return next()
+    if (!(await isServed(deps, http))) return next()
     try {
       await serve(http, next)
     } catch (thrown) {
