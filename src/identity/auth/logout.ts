@@ -1,6 +1,7 @@
-import { asSystem } from '../../database/executor/transaction.ts'
+import { asSystem, type Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { appendAudit, doneBy } from '../../messages/audit/append-audit.ts'
+import type { RequestInfo } from '../../http/request-info.ts'
+import { type AuditRow, appendAudit, doneBy } from '../../messages/audit/append-audit.ts'
 import type { Caller } from '../../request/caller.ts'
 import { revokeKeysOf } from '../api-keys/store.ts'
 import { endSessions, recordRevoked } from '../sessions/end-session.ts'
@@ -10,24 +11,24 @@ import { countWaysIn } from '../users/store.ts'
 
 /** Ends the caller's session: its access and refresh tokens stop working at once, in every tenant. */
 export async function logout({ db, clock }: Deps, caller: Caller): Promise<void> {
-  const at = clock()
-  const { sessionId, userId, tokenTenantId: tenantId, requestInfo } = caller
-  await asSystem(db, 'a session spans tenants', async (tx) => {
-    if (!(await endSession(tx, { id: sessionId, userId, reason: 'logout', at }))) return
-    await recordRevoked(tx, {
-      userId,
-      sessionIds: [sessionId],
-      tenantId,
-      requestId: requestInfo.requestId,
-      at,
-    })
-    await appendAudit(tx, {
-      ...doneBy(caller, at),
-      tenantId,
-      action: 'session:logout',
-      target: { type: 'session', id: sessionId },
-    })
-  })
+  const { sessionId, userId, tokenTenantId: tenantId } = caller
+  const session = { ...doneBy(caller, clock()), sessionId, userId, tenantId }
+  await asSystem(db, 'a session spans tenants', (tx) => endByLogout(tx, session))
+}
+
+type Logout = Pick<AuditRow, 'tenantId' | 'actor' | 'decisionId' | 'at'> & {
+  sessionId: string
+  userId: string
+  requestInfo: RequestInfo
+}
+
+/** Ends a session as its person does by logging out. As the system role. */
+export async function endByLogout(tx: Tx, { sessionId, userId, ...done }: Logout): Promise<void> {
+  const { tenantId, requestInfo, at } = done
+  if (!(await endSession(tx, { id: sessionId, userId, reason: 'logout', at }))) return
+  const { requestId } = requestInfo
+  await recordRevoked(tx, { userId, sessionIds: [sessionId], tenantId, requestId, at })
+  await appendAudit(tx, { ...done, action: 'session:logout', target: { type: 'session', id: sessionId } })
 }
 
 /** What the audit row of a change says if it also revoked the person's API keys. */

@@ -1,9 +1,11 @@
 import type { Context } from 'koa'
 import { makeOneTimeToken } from '../../crypto/one-time-token.ts'
-import { asSystem } from '../../database/executor/transaction.ts'
+import { asSystem, type Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import { endByLogout } from '../../identity/auth/logout.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
+import { findPerson } from '../../tenancy/members/person-store.ts'
 import {
   type BrowserCookie,
   clearCookie,
@@ -18,6 +20,7 @@ import {
   deleteCookie,
   deleteOfChain,
   deleteOthers,
+  findCookie,
   insertCookie,
   renewCookie,
 } from './store.ts'
@@ -26,23 +29,42 @@ const reason = 'a cookie names its person and tenant'
 
 /**
  * A new cookie, in place of the one that the request came with: a session that begins, and one that showed a second factor,
- * is not opened by a copy of a cookie from before.
+ * is not opened by a copy of a cookie from before. If that one stood for a session of another person than `userId`, they
+ * are logged out.
  */
 export async function beginCookie(
   deps: Deps,
   http: Context,
   cookie: BrowserCookie,
-  facts: CookieFacts,
+  { userId, ...facts }: CookieFacts & { userId: string },
 ): Promise<void> {
   const at = deps.clock()
   const earlier = cookieHashOf(deps.config, http, cookie)
   const { token, hash: cookieHash } = makeOneTimeToken()
   writeCookie(deps.config, http, { ...cookie, value: token })
   await asSystem(deps.db, reason, async (tx) => {
+    const before = earlier && (await findCookie(tx, { kind: cookie.kind, hash: earlier, now: at }))
+    if (before && before.user_id !== userId) await endSessionOf(tx, before, http, at)
     if (earlier) await deleteCookie(tx, earlier)
     if (facts.familyId) await deleteOfChain(tx, { familyId: facts.familyId, kind: cookie.kind })
     await insertCookie(tx, { ...facts, id: timeOrderedId(at), kind: cookie.kind, cookieHash, at })
   })
+}
+
+/** Logs out the session that a cookie stood for: the browser has another one now. */
+export const endReplaced = ({ db, clock }: Deps, http: Context, before: CookieRow): Promise<void> =>
+  asSystem(db, reason, (tx) => endSessionOf(tx, before, http, clock()))
+
+async function endSessionOf(
+  tx: Tx,
+  { session_id: sessionId, user_id: userId, tenant_id: tenantId }: CookieRow,
+  http: Context,
+  at: number,
+): Promise<void> {
+  if (sessionId === null || userId === null || tenantId === null) return
+  const email = (await findPerson(tx, userId))?.email ?? null
+  const { requestInfo } = http.state
+  await endByLogout(tx, { sessionId, userId, tenantId, actor: { id: userId, email }, requestInfo, at })
 }
 
 /** Forgets cookies of the request, in the browser and here: no copy of them opens their session any more. */

@@ -122,7 +122,8 @@ async function handOut(
     case 'opened': {
       // The console is entered anew: its cookie can be that of another person.
       if (cookie.kind === 'login') await endCookies(deps, http, [consoleCookie])
-      await beginCookie(deps, http, cookie, cookieFactsOf(deps, opened.grant.familyId))
+      const { familyId, session } = opened.grant
+      await beginCookie(deps, http, cookie, { ...cookieFactsOf(deps, familyId), userId: session.userId })
       return { ...body, authenticated: true }
     }
     case 'continued': {
@@ -189,6 +190,7 @@ async function keepPending(
     await asSystem(deps.db, reason, (tx) => recordPending(tx, row.id, pending))
   else
     await beginCookie(deps, http, cookie, {
+      userId: pending.entry.userId,
       familyId: null,
       checkedUntil: now,
       pendingId,

@@ -60,7 +60,6 @@ export function callsOf(deps: PageDeps, routes: readonly Route[]) {
     mailOwnCode: call('POST', 'auth/otp/email/send'),
     stepUpOptions: call('POST', 'auth/passkeys/verify/options'),
     showOwnPasskey: call('POST', 'auth/passkeys/verify'),
-    endSession: call('DELETE', 'auth/sessions/:id'),
     profile: call('GET', 'users/me'),
     invitations: call('GET', 'users/me/invitations'),
     switchTenant: call('POST', 'auth/switch-tenant'),

@@ -1,6 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { channelsOn, type DeviceType } from '../../identity/otp/channels.ts'
 import { type Html, html } from '../../text/html.ts'
+import { endReplaced } from '../browser-session/change-cookies.ts'
 import { loginCookie } from '../browser-session/cookie.ts'
 import { cookieOf } from '../browser-session/credentials.ts'
 import { type Calls, type SignInAnswer, unlessSignedOut } from './calls.ts'
@@ -72,8 +73,7 @@ export const stepUpPages = (deps: Deps, calls: Calls): SignInPage[] => {
     if (!person) return go('')
     const { email, current_tenant: tenant } = person
     const answer = await calls.logIn(http, { email, password, tenant_id: tenant.id })
-    const { authenticated } = answer as SignInAnswer
-    if (authenticated && before?.session_id) await calls.endSession(http, {}, { id: before.session_id })
+    if (before) await endReplaced(deps, http, before)
     return afterFactor(visit, calls, answer as SignInAnswer)
   }
 }

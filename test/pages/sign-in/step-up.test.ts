@@ -1,6 +1,7 @@
 import t from 'tap'
+import type { Client } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
-import { codeAt, enrol } from '../../identity/otp/authenticator.ts'
+import { codeAt, codeIn, enrol, requireMfa } from '../../identity/otp/authenticator.ts'
 import { openPages } from './page-client.ts'
 
 // A browser that is signed in shows again who is there.
@@ -17,8 +18,8 @@ async function signedIn(person: { email: string; password: string }) {
   return pages
 }
 
-const sessionsOf = async (person: { email: string; password: string }) => {
-  const { body } = await (await service.logIn(person)).get('/api/v1/auth/sessions/')
+const browsersOf = async (person: Client) => {
+  const { body } = await person.get('/api/v1/auth/sessions/')
   return body.results.filter(({ kind }: { kind: string }) => kind === 'browser').length
 }
 
@@ -46,7 +47,19 @@ t.test('a person without a factor shows the password, and has one session as bef
   t.match(await pages.send({ password: person.password }), { status: 200, refresh: '/docs' })
   t.not(pages.cookies.get('bailiwick-login'), before)
   t.match((await pages.visit('/sign-in/')).text, person.email)
-  t.equal(await sessionsOf(person), 1)
+  t.equal(await browsersOf(person), 1)
+})
+
+t.test('where a factor is due after the password, the session from before is over, too', async (t) => {
+  const person = await service.signUp()
+  const pages = await signedIn(person)
+  await requireMfa(service, person.tenantId)
+  await pages.visit(path)
+  t.match(await pages.send({ password: person.password }), { title: 'Confirm that it is you' })
+  t.equal(await browsersOf(person), 0)
+  const code = codeIn(await service.mailTo(person.email, 'sign-in code'))
+  t.match(await pages.send({ code }), { status: 200 })
+  t.equal(await browsersOf(person), 1)
 })
 
 t.test('those who are not signed in sign in first', async (t) => {
