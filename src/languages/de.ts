@@ -469,9 +469,11 @@ export const de: Texts = {
       ofApp: 'Geben Sie den Code aus Ihrer Authenticator-App ein.',
       ofMail: (email) => `Geben Sie den Code ein, den wir an ${email || 'Ihre Adresse'} geschickt haben.`,
       ofList: 'Geben Sie einen Ihrer Wiederherstellungscodes ein.',
+      byMail: 'Wir können Ihnen einen Code per E-Mail senden.',
       label: 'Code',
       orRecovery: 'Auch ein Wiederherstellungscode ist möglich.',
       mail: 'Code stattdessen per E-Mail senden',
+      send: 'Code per E-Mail senden',
       again: 'Neuen Code senden',
       other: 'Mit einer anderen Adresse anmelden',
       notYet:
@@ -630,6 +632,8 @@ export const de: Texts = {
       session_revoked: () => 'Sie wurden abgemeldet. Beginnen Sie von vorn.',
       form_not_valid: () =>
         'Dieses Formular gehört zu einem anderen Browser oder ist zu alt. Beginnen Sie von vorn.',
+      form_expired: () =>
+        'Seit dem Öffnen der Seite sind mehr als 15 Minuten vergangen. Beginnen Sie von vorn.',
       cross_site_request: () =>
         'Dieses Formular kam von einer anderen Website und wurde nicht angenommen. Beginnen Sie von vorn.',
       email_mismatch: () => 'Diese Einladung gilt für eine andere Adresse als Ihre.',

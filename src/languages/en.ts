@@ -480,9 +480,11 @@ export const en = {
       ofApp: 'Enter the code that your authenticator app shows.',
       ofMail: (email: string) => `Enter the code that we mailed to ${email || 'your address'}.`,
       ofList: 'Enter one of your recovery codes.',
+      byMail: 'We can mail you a code.',
       label: 'Code',
       orRecovery: 'One of your recovery codes works too.',
       mail: 'Mail me a code instead',
+      send: 'Mail me a code',
       again: 'Mail me a new code',
       other: 'Sign in with another address',
       notYet:
@@ -635,6 +637,7 @@ export const en = {
       not_authenticated: () => 'This took too long. Begin again.',
       session_revoked: () => 'You were signed out. Begin again.',
       form_not_valid: () => 'This form is of another browser, or too old. Begin again.',
+      form_expired: () => 'More than 15 minutes went by since the page was opened. Begin again.',
       cross_site_request: () => 'This form came from another site, so it was not taken. Begin again.',
       email_mismatch: () => 'This invitation is for another address than yours.',
       last_owner: () =>

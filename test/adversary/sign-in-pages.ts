@@ -7,7 +7,7 @@ import type { Attack, Tally } from './attack.ts'
 export const signInPages: Attack = {
   name: 'sign-in-pages',
   about:
-    'forms of other sites and browsers, planted and copied cookies, foreign addresses, and known addresses on the pages',
+    'forms of other sites and browsers, planted and copied cookies, foreign addresses, known and claimed addresses, and browsers of several people',
   async run(stage, tally) {
     const service = await stage.shared()
     const person = await service.signUp()
@@ -16,6 +16,8 @@ export const signInPages: Attack = {
     await plantedCookies(tally, service, person)
     await copiedCookies(tally, service)
     await knownAddresses(tally, service, person)
+    await claimedAddresses(tally, service)
+    await sharedBrowsers(tally, service)
   },
 }
 
@@ -156,4 +158,44 @@ async function knownAddresses(tally: Tally, service: Service, person: Client): P
   }
   const [known, unknown] = [await words(person.email), await words('stranger@example.com')]
   for (const [n, page] of known.entries()) tally.check(page === unknown[n], `page ${n} tells no address`)
+}
+
+/** A thief who registered an address first has nothing of the account that its owner registers later. */
+async function claimedAddresses(tally: Tally, service: Service): Promise<void> {
+  const thief = await service.signUp()
+  const owner = openPages(service)
+  await owner.visit('/sign-in/register/')
+  await owner.send({ email: thief.email, password: 'a nanosecond of wire' })
+  const { text } = await service.mailTo(thief.email, 'Someone')
+  const [link] = /\/reset-password\S+/.exec(text) ?? []
+  tally.check(link !== undefined, 'the owner of a claimed address is the first to prove it')
+  if (link === undefined) return
+  await owner.visit(link)
+  await owner.send({ password: 'a nanosecond of wire' })
+  await tally.refuse('the session of the thief', () => thief.get('/api/v1/users/me/'), [401])
+  const pages = await atPassword(service, thief.email)
+  await pages.send({ password: thief.password })
+  tally.check(!isSignedIn(pages), 'the password of the thief opens nothing')
+}
+
+/** What one person leaves in a browser is not the next one's. */
+async function sharedBrowsers(tally: Tally, service: Service): Promise<void> {
+  const [ada, bob] = [await service.register(), await service.register()]
+  const pages = await atPassword(service, ada.email)
+  const form = { form_token: tokenOf(pages.seen()), password: ada.password }
+  service.advance(901_000)
+  const { status } = await pages.post('/sign-in/password/', form)
+  tally.check(status === 403 && !isSignedIn(pages), 'a form of 15 minutes ago is refused')
+  const { text } = await pages.visit('/sign-in/')
+  tally.check(!text.includes(ada.email), 'an address that was typed is forgotten')
+  for (const person of [ada, bob]) {
+    await pages.visit('/sign-in/address/')
+    await pages.send({ email: person.email })
+    await pages.send({ password: person.password })
+  }
+  const { body } = await (await service.logIn(ada)).get('/api/v1/auth/sessions/')
+  const kinds = body.results.map(({ kind }: { kind: string }) => kind)
+  tally.check(kinds.join() === 'token', 'the next person of a browser ends the session of the one before')
+  const framed = await pages.visit('/console/enter/', { headers: { 'Sec-Fetch-Dest': 'iframe' } })
+  tally.check(framed.status === 403 && !pages.cookies.has('bailiwick'), 'a frame does not enter the console')
 }

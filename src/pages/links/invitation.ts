@@ -29,6 +29,7 @@ export const invitationPage = (deps: Deps, calls: Calls): SignInPage => {
 
   return {
     path,
+    takesLate: true, // the form has the token, which has a time of its own
     async show(visit) {
       const done = carryToken(visit, name) ?? endOf(visit)
       if (done) return done

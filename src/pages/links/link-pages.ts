@@ -68,6 +68,7 @@ function linkPage({ name, call, goOn, next, renew, fields, above, below }: Plain
   const path = mailedLinks[name].page
   return {
     path,
+    takesLate: true, // the form has the token, which has a time of its own
     show(visit) {
       const texts = visit.texts.links[name]
       const clean = carryToken(visit, name) ?? deadCard(visit, texts.dead, renew(visit))

@@ -22,6 +22,7 @@ export const codePages = (deps: Deps, calls: Calls): SignInPage[] => [
     show: (visit) => codeForm(deps, visit),
     async submit(visit) {
       await calls.mailCode(visit.http)
+      visit.keep({ isCodeMailed: true })
       return go('code')
     },
   },
@@ -60,8 +61,14 @@ ${refusalOf(visit)}<noscript><p class="alert">${visit.texts.passkey.noScript}</p
 function codeFields(visit: Visit, methods: readonly string[], path: FactorPath): Html {
   const { texts, flow } = visit
   const byApp = methods.includes('totp')
-  const byMail = methods.includes('email')
-  const lead = byApp ? texts.code.ofApp : byMail ? texts.code.ofMail(flow.email ?? '') : texts.code.ofList
+  const byList = methods.includes('static')
+  const isMailed = methods.includes('email') && flow.isCodeMailed === true
+  const mail = isMailed ? texts.code.again : byApp || byList ? texts.code.mail : texts.code.send
+  const mailForm = methods.includes('email')
+    ? form(visit, `${path}/mail`, button(mail, { quiet: true }))
+    : null
+  if (!isMailed && !byApp && !byList) return html`<p>${texts.code.byMail}</p>\n${refusalOf(visit)}${mailForm}`
+  const lead = isMailed ? texts.code.ofMail(flow.email ?? '') : byApp ? texts.code.ofApp : texts.code.ofList
   return html`<p>${lead}</p>
 ${refusalOf(visit, 'code')}${form(
   visit,
@@ -70,11 +77,11 @@ ${refusalOf(visit, 'code')}${form(
     name: 'code',
     label: texts.code.label,
     autocomplete: 'one-time-code',
-    ...(byApp && methods.includes('static') ? { hint: texts.code.orRecovery } : {}),
+    ...(byApp && byList ? { hint: texts.code.orRecovery } : {}),
     more: html`maxlength="64" autofocus spellcheck="false" autocapitalize="off"`,
   })}${button(texts.continue)}`,
 )}
-${byMail ? form(visit, `${path}/mail`, button(byApp ? texts.code.mail : texts.code.again, { quiet: true })) : null}`
+${mailForm}`
 }
 
 /** A right code of a factor that does not count yet, where one that counts is demanded. */

@@ -15,7 +15,7 @@ export interface Flow {
   /** The address that was typed. */
   email?: string
   /** The language that was chosen (BCP 47). */
-  locale?: string
+  locale?: string | undefined
   /** Where the sign-in leads that a mailed link goes on with. */
   returnTo?: string | null
   /** Of the mailed link that was asked for last. */
@@ -24,19 +24,33 @@ export interface Flow {
   links?: { [Name in MailedLink]?: string }
   /** The account that this browser made, and when (ms since 1970): its first proof goes on to the sign-in. */
   registered?: (Registered & { at: number }) | undefined
+  /** A code was mailed for the sign-in: a page asks for it only then. */
+  isCodeMailed?: boolean
+  /** The id of the flow before, which took too long. */
+  before?: string
 }
 
-type FlowDeps = Pick<Deps, 'config' | 'sealer'>
+type FlowDeps = Pick<Deps, 'config' | 'sealer' | 'clock'>
 
 const cookie = { name: 'bailiwick-flow', sameSite: 'Lax', maxAge: null } as const
 const purpose = 'sign-in-flow'
 
-/** The flow of the request's browser; null without one, or when its cookie is not ours. */
-export function readFlow({ config, sealer }: FlowDeps, http: Context): Flow | null {
+/** A flow ends so long after its last page (ms). */
+const lifeMs = 900_000
+
+/**
+ * The flow of the request's browser; null without one, or when its cookie is not ours. In place of one that took too long, a
+ * new one, which has only what has a time of its own.
+ */
+export function readFlow({ config, sealer, clock }: FlowDeps, http: Context): Flow | null {
   const value = cookieValue(config, http, cookie.name)
   if (!value) return null
   try {
-    return JSON.parse(sealer.open(purpose, Buffer.from(value, 'base64url'), 'cookie')) as Flow
+    const opened = sealer.open(purpose, Buffer.from(value, 'base64url'), 'cookie')
+    const { at, ...flow } = JSON.parse(opened) as Flow & { at: number }
+    if (clock() - at <= lifeMs) return flow
+    const { id: before, locale, registered, returnTo = null } = flow
+    return { ...newFlow(), before, locale, registered, returnTo }
   } catch {
     return null
   }
@@ -44,19 +58,31 @@ export function readFlow({ config, sealer }: FlowDeps, http: Context): Flow | nu
 
 export const newFlow = (): Flow => ({ id: randomBytes(16).toString('base64url') })
 
-export function writeFlow({ config, sealer }: FlowDeps, http: Context, flow: Flow): void {
-  const value = sealer.seal(purpose, JSON.stringify(flow), 'cookie').toString('base64url')
+// Browsers drop a cookie whose name, value and attributes have more than 4,096 bytes (RFC 6265bis §5.6).
+const maxValue = 3_900
+
+/** Keeps the flow in the browser. A way back that is too long for a cookie is forgotten: the forms still have it. */
+export function writeFlow({ config, sealer, clock }: FlowDeps, http: Context, flow: Flow): void {
+  const sealed = (kept: Flow) =>
+    sealer.seal(purpose, JSON.stringify({ ...kept, at: clock() }), 'cookie').toString('base64url')
+  const whole = sealed(flow)
+  const value = whole.length <= maxValue ? whole : sealed({ ...flow, returnTo: null })
   writeCookie(config, http, { ...cookie, value })
 }
 
-export const forgetFlow = ({ config }: FlowDeps, http: Context): void => clearCookie(config, http, cookie)
+export const forgetFlow = ({ config }: Pick<FlowDeps, 'config'>, http: Context): void =>
+  clearCookie(config, http, cookie)
 
 /** The code for the forms of this browser. */
-export const formToken = ({ sealer }: FlowDeps, { id }: Flow): string =>
+export const formToken = ({ sealer }: Pick<FlowDeps, 'sealer'>, { id }: Flow): string =>
   sealer.mac(purpose, id).toString('base64url')
 
-/** Whether a form was made for this browser. */
-export function isOwnForm({ sealer }: FlowDeps, { id }: Flow, token: string | undefined): boolean {
+/** Whether a form was made for a flow, by its id. */
+export function isFormOf(
+  { sealer }: Pick<FlowDeps, 'sealer'>,
+  id: string,
+  token: string | undefined,
+): boolean {
   const given = Buffer.from(token ?? '', 'base64url')
   return sealer.macs(purpose, id).some((own) => own.length === given.length && timingSafeEqual(own, given))
 }

@@ -55,14 +55,16 @@ export async function afterFactor(
   calls: Pick<Calls, 'mailCode'>,
   { otp_required: isDue, methods = [] }: SignInAnswer,
 ): Promise<Shown> {
-  if (visit.flow.registered) visit.keep({ registered: undefined })
+  visit.keep({ registered: undefined, isCodeMailed: false })
   if (!isDue) return signedIn(visit)
   if (methods.length === 0) return go('set-up')
-  if (methods.length === 1 && methods[0] === 'email') await calls.mailCode(visit.http).catch(unlessRefused)
+  if (methods.length === 1 && methods[0] === 'email')
+    visit.keep({ isCodeMailed: await calls.mailCode(visit.http).then(() => true, unlessRefused) })
   return go('code')
 }
 
 /** A refusal, such as too many mails, is shown when the person asks for a code themselves. */
-function unlessRefused(error: unknown): void {
-  if (!(error instanceof ApiError && error.status < 500)) throw error
+function unlessRefused(error: unknown): false {
+  if (error instanceof ApiError && error.status < 500) return false
+  throw error
 }

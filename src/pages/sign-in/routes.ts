@@ -13,7 +13,7 @@ import { addressPage } from './address.ts'
 import type { Calls, PageDeps } from './calls.ts'
 import { codePages } from './code.ts'
 import { nextStep, pageUrl, sentenceOf } from './elements.ts'
-import { formToken, isOwnForm, newFlow, readFlow, writeFlow } from './flow.ts'
+import { formToken, isFormOf, newFlow, readFlow, writeFlow } from './flow.ts'
 import { forgotPages } from './forgot.ts'
 import { documentOf, headers, type Look } from './layout.ts'
 import { mailedLinkPages } from './mailed-link.ts'
@@ -93,7 +93,7 @@ const inFolder =
           { err: error.cause ?? thrown, request_id: http.state.requestInfo?.requestId },
           error.message,
         )
-      const visit = visitOf(deps, http, {})
+      const visit = visitOf(deps, http, http.state.form ?? {})
       http.set(error.headers)
       const content = html`<p class="alert" role="alert">${sentenceOf(visit.texts, error)}</p>
 ${nextStep(visit, isLinkPage(http.path) ? http.path : '', visit.texts.again)}`
@@ -111,12 +111,13 @@ const showing =
   }
 
 const submitting =
-  (deps: PageDeps, look: Look, { show, submit }: SignInPage): Middleware =>
+  (deps: PageDeps, look: Look, { show, submit, takesLate }: SignInPage): Middleware =>
   async (http) => {
     refuseForeignForms(deps.publicUrl, http)
     const form = await readForm(http)
+    http.state.form = form
     const visit = visitOf(deps, http, form)
-    if (!isOwnForm(deps, visit.flow, form.form_token)) throw staleForm()
+    assertOwnForm(deps, visit, takesLate === true)
     try {
       answer(http, look, visit, await submit!(visit))
     } catch (thrown) {
@@ -129,13 +130,24 @@ const submitting =
     }
   }
 
-/** Its browser has forgotten the sign-in, or another browser shows it: that of a person who is to sign in as someone else. */
-const staleForm = () =>
-  new ApiError(403, 'form_not_valid', 'This form is of another browser, or too old. Begin again.')
+/** Refuses a form that another browser shows: that of a person who is to sign in as someone else. */
+function assertOwnForm(
+  deps: PageDeps,
+  { flow, form: { form_token: token } }: Visit,
+  takesLate: boolean,
+): void {
+  if (isFormOf(deps, flow.id, token)) return
+  const isLate = flow.before !== undefined && isFormOf(deps, flow.before, token)
+  if (isLate && takesLate) return
+  if (isLate) throw tookTooLong()
+  throw new ApiError(403, 'form_not_valid', 'This form is of another browser, or too old. Begin again.')
+}
+
+const tookTooLong = () =>
+  new ApiError(403, 'form_expired', 'More than 15 minutes went by since this page was opened. Begin again.')
 
 function visitOf(deps: PageDeps, http: Context, form: Record<string, string>): Visit {
-  const known = readFlow(deps, http)
-  let flow = known ?? newFlow()
+  let flow = readFlow(deps, http) ?? newFlow()
   const keep: Visit['keep'] = (more) => {
     flow = { ...flow, ...more }
     visit.flow = flow
@@ -158,7 +170,6 @@ function visitOf(deps: PageDeps, http: Context, form: Record<string, string>): V
     form,
     refusal: null,
   }
-  if (!known && http.method === 'GET') keep({})
   if (typeof asked === 'string' && asked !== flow.locale) keep({ locale: asked.slice(0, 64) })
   return visit
 }
@@ -166,6 +177,7 @@ function visitOf(deps: PageDeps, http: Context, form: Record<string, string>): V
 function answer(http: Context, look: Look, visit: Visit, shown: Shown): void {
   switch (shown.kind) {
     case 'page':
+      visit.keep({}) // its forms have their time from now on
       write(http, look, visit, shown)
       break
     case 'data':

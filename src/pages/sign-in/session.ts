@@ -58,6 +58,7 @@ export const sessionPages = (deps: Deps, calls: Calls): SignInPage[] => {
     },
     {
       path: 'sign-out',
+      takesLate: true,
       show: () => go(''),
       async submit({ http }) {
         await signOut(deps, calls, http)

@@ -52,6 +52,7 @@ export const stepUpPages = (deps: Deps, calls: Calls): SignInPage[] => {
       show,
       async submit(visit) {
         await calls.mailOwnCode(visit.http)
+        visit.keep({ isCodeMailed: true })
         return go('step-up')
       },
     },

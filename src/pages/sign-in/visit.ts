@@ -41,6 +41,8 @@ export interface SignInPage {
   /** Below `/sign-in/`, without slashes; empty for `/sign-in/` itself. With a leading `/`: below the service. */
   path: string
   show(visit: Visit): Promise<Shown> | Shown
+  /** Also takes a form of a flow that took too long. */
+  takesLate?: true
   /** Takes the form of the page. Throws its refusal. */
   submit?(visit: Visit): Promise<Shown>
 }

@@ -42,8 +42,8 @@ export const requestsMutations: readonly Mutation[] = [
     what: 'the sign-in pages take the forms of other browsers',
     attacks: ['sign-in-pages'],
     file: 'src/pages/sign-in/routes.ts',
-    find: 'if (!isOwnForm(deps, visit.flow, form.form_token)) throw',
-    replace: 'if (!form.form_token) throw',
+    find: 'if (isFormOf(deps, flow.id, token)) return',
+    replace: 'if (token) return',
   },
   {
     what: 'the sign-in pages take the forms of other sites',

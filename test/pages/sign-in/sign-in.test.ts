@@ -1,4 +1,7 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
+import { mailedLinks } from '../../../src/messages/links/mailed-links.ts'
+import type { Client } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
 import { changeRows, codeAt, codeIn, enrol, requireMfa } from '../../identity/otp/authenticator.ts'
 import { openPages } from './page-client.ts'
@@ -6,6 +9,11 @@ import { openPages } from './page-client.ts'
 // People sign in on the pages of the service, in a browser without scripts.
 
 const service = await sharedService(t)
+
+const kindsOf = async (person: Client) => {
+  const { body } = await person.get('/api/v1/auth/sessions/')
+  return body.results.map(({ kind }: { kind: string }) => kind)
+}
 
 /** Goes to the password of an address. */
 async function begin(email: string, path = '/sign-in/') {
@@ -115,6 +123,49 @@ t.test('a form of another browser, or of another site, is refused', async (t) =>
   t.match(await other.post('/sign-in/password/', fields), { status: 200, title: 'You are signed in' })
 })
 
+t.test(
+  'who takes more than 15 minutes begins again, and still ends where the application wants',
+  async (t) => {
+    const person = await service.signUp()
+    const pages = await begin(person.email, '/sign-in/?return_to=/docs')
+    service.advance(899_000)
+    t.match(await pages.send({ password: 'wrong wrong wrong' }), { title: 'Enter your password' })
+    service.advance(899_000)
+    t.match(await pages.visit('/sign-in/password/?return_to=/docs'), { title: 'Enter your password' })
+    service.advance(901_000)
+    t.match(await pages.send({ password: person.password }), {
+      status: 403,
+      alert: 'More than 15 minutes went by since the page was opened. Begin again.',
+    })
+    t.notOk(pages.cookies.has('bailiwick-login'))
+    const [, next = ''] = /class="button" href="([^"]*)"/.exec(pages.seen().text)!
+    t.match(await pages.visit(next), { title: 'Sign in' })
+    t.notMatch(pages.seen().text, person.email, 'the next person of the browser does not read the address')
+    await pages.send({ email: person.email })
+    t.match(await pages.send({ password: person.password }), { refresh: '/docs' })
+  },
+)
+
+t.test('the cookie of a flow is never too large for a browser', async (t) => {
+  const pages = openPages(service)
+  const path = `/docs?${'a'.repeat(1_990)}`
+  const email = `${'l'.repeat(60)}@${'long.'.repeat(36)}example.com`
+  await pages.visit(`/sign-in/register/?return_to=${encodeURIComponent(path)}&ui_locales=en`)
+  await pages.send({ email, password: 'a nanosecond of wire' })
+  for (const { page } of Object.values(mailedLinks)) await pages.visit(`${page}?token=${'t'.repeat(43)}`)
+  const size = pages.cookies.get('bailiwick-flow')!.length
+  t.ok(size < 4_000, `${size} characters`)
+  t.match(await pages.visit('/sign-in/register/sent/'), { title: 'Look into your mailbox' }, 'it goes on')
+  const person = await service.signUp()
+  await pages.visit(`/sign-in/?return_to=${encodeURIComponent(path)}`)
+  await pages.send({ email: person.email })
+  t.match(
+    await pages.send({ password: person.password }),
+    { refresh: path },
+    'the forms have the whole way back',
+  )
+})
+
 t.test('the pages speak German to those who do', async (t) => {
   const pages = openPages(service, { headers: { 'Accept-Language': 'de-AT, en;q=0.5' } })
   const seen = await pages.visit('/sign-in/')
@@ -176,13 +227,49 @@ t.test('the next person of a browser does not enter the console as the one befor
   await pages.send({ email: bob.email })
   await pages.send({ password: bob.password })
   t.notOk(pages.cookies.has('bailiwick'))
+  t.same(await kindsOf(ada), ['token'], 'nor does their session go on')
+  t.same(await kindsOf(bob), ['token', 'browser'])
+  const carl = await service.signUp()
+  await requireMfa(service, carl.tenantId)
+  await pages.visit('/sign-in/address/')
+  await pages.send({ email: carl.email })
+  t.match(await pages.send({ password: carl.password }), { title: 'Confirm that it is you' })
+  t.same(await kindsOf(bob), ['token'], 'also where the next one still has to show a factor')
 })
 
-t.test('the pages are small, and let no other site in', async (t) => {
-  const { headers, text } = await openPages(service).visit('/sign-in/')
-  t.match(headers.get('content-security-policy'), /default-src 'none'.*frame-ancestors 'none'/)
-  t.equal(headers.get('x-frame-options'), 'DENY')
-  t.equal(headers.get('cache-control'), 'no-store')
-  t.ok(text.length < 30_000)
-  t.equal((await openPages(service).visit('/sign-in/nowhere/')).status, 404)
+t.test('no picture, frame or script enters the console', async (t) => {
+  const person = await service.signUp()
+  const pages = await begin(person.email)
+  await pages.send({ password: person.password })
+  for (const kind of ['image', 'iframe', 'empty', 'script']) {
+    t.match(
+      await pages.visit('/console/enter/', { headers: { 'Sec-Fetch-Dest': kind } }),
+      { status: 403 },
+      kind,
+    )
+    t.notOk(pages.cookies.has('bailiwick'), kind)
+  }
+  await pages.visit('/console/enter/', { headers: { 'Sec-Fetch-Dest': 'document' } })
+  t.ok(pages.cookies.has('bailiwick'))
+})
+
+t.test('each page is small, is in no frame, and loads nothing of another site', async (t) => {
+  const folder = new URL('../../../src/pages/sign-in/', import.meta.url)
+  const sources = readdirSync(folder).map((name) => readFileSync(new URL(name, folder), 'utf8'))
+  const names = sources.flatMap((source) =>
+    [...source.matchAll(/^ +path: '([^']*)',$/gm)].map(([, name]) => name),
+  )
+  t.ok(names.length > 15, `${names.length} pages`)
+  const person = await service.signUp()
+  const signedIn = await begin(person.email)
+  await signedIn.send({ password: person.password })
+  const paths = [...names.map((name) => `/sign-in/${name && `${name}/`}`), '/sign-in/nowhere/']
+  for (const path of [...paths, ...Object.values(mailedLinks).map(({ page }) => page)])
+    for (const pages of [openPages(service), await begin(person.email), signedIn]) {
+      const { headers, status, title } = await pages.visit(path) // which refuses large pages, and links to other sites
+      t.match([status, title], [/nowhere|mailed-link/.test(path) ? 404 : 200, /./], path)
+      t.match(headers.get('content-security-policy'), /default-src 'none'.*frame-ancestors 'none'/, path)
+      t.equal(headers.get('x-frame-options'), 'DENY')
+      t.equal(headers.get('cache-control'), 'no-store')
+    }
 })
