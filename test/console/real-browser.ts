@@ -22,7 +22,8 @@ export async function openChromium(t: Pick<Test, 'teardown'>, service: Service) 
   t.teardown(() => browser?.close())
 
   /**
-   * A page whose faults fail the test: what the console logs, a policy refuses, or a script throws. It is signed out,
+   * A page whose faults fail the test: what the console logs, a policy refuses, a script throws, or is
+   * asked of another site. It is signed out,
    * unless `context` is that of another page. `beside` gives it a context of its own, beside the other pages of a test.
    */
   async function openPage(
@@ -44,6 +45,11 @@ export async function openChromium(t: Pick<Test, 'teardown'>, service: Service) 
       'console',
       (message) => ['error', 'warning'].includes(message.type()) && faults.push(message.text()),
     )
+    page.on('request', (request) => {
+      const { protocol, hostname } = new URL(request.url())
+      const isOwn = !/^(http|ws)s?:/.test(protocol) || ['localhost', '127.0.0.1'].includes(hostname)
+      if (!isOwn) faults.push(`A request to another site: ${request.url()}`)
+    })
     page.on('pageerror', (error) => faults.push(error.message))
     return { page, faults, own }
   }

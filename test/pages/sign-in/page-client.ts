@@ -49,6 +49,7 @@ export function openPages(
       return ask(to)
     }
     const text = await answer.text()
+    if (answer.headers.get('content-type')?.startsWith('text/html')) assertLight(path, text)
     current = {
       status: answer.status,
       headers: answer.headers,
@@ -70,6 +71,14 @@ export function openPages(
     return post(action, { ...hidden, ...fields })
   }
   return { visit: ask, send, post, cookies, seen: () => current }
+}
+
+/** A page is small, and what it loads, and where its forms go, is of the service. */
+function assertLight(path: string, page: string): void {
+  const bytes = Buffer.byteLength(page)
+  if (bytes > 30_000) throw new Error(`${path} has ${bytes} bytes`)
+  const [foreign] = /<(?!a\b)\w[^>]*\s(?:src|href|action)="(?:\w+:)?\/\/[^>]*>/.exec(page) ?? []
+  if (foreign) throw new Error(`${path} loads from another site: ${foreign}`)
 }
 
 /** The link of a mail to one of the pages, below the service. */

@@ -1,13 +1,16 @@
 import t from 'tap'
-import { assertSound, openChromium } from '../../console/real-browser.ts'
+import { assertSound, openChromium, signIn } from '../../console/real-browser.ts'
 import { noChromium } from '../../helpers/chromium.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
+import { codeIn, requireMfa } from '../../identity/otp/authenticator.ts'
 import { originOf, registerPasskey, softwareAuthenticator } from '../../identity/passkeys/software-passkey.ts'
+import { confirmAddress } from '../../tenancy/staff.ts'
 import { openPages } from './page-client.ts'
 
 // People sign in with passkeys on the pages. The script of the pages is played here, except in Chromium.
 
 const service = await sharedService(t)
+const { openPage } = await openChromium(t, service)
 
 type Pages = ReturnType<typeof openPages>
 type Authenticator = ReturnType<typeof softwareAuthenticator>
@@ -59,7 +62,6 @@ t.test(
   async (t) => {
     const person = await service.signUp()
     const { body: options } = await person.post('/api/v1/auth/passkeys/registration/', {})
-    const { openPage } = await openChromium(t, service)
     const { page, faults, own } = await openPage(t)
     const origin = originOf(service)
     const cdp = await own.newCDPSession(page)
@@ -107,6 +109,79 @@ t.test(
     await assertSound(t, page, 'a second factor')
     await page.getByRole('button', { name: 'Use a passkey' }).click()
     await signedIn.waitFor()
+
+    await confirmAddress(service, person)
+    const again = page.getByRole('heading', { name: 'Confirm again that it is you' })
+    const stepUp = async () => {
+      await page.goto(`${origin}/sign-in/step-up/?return_to=/sign-in/`)
+      await again.waitFor()
+      await assertSound(t, page, 'step-up')
+    }
+    await stepUp()
+    await page.getByRole('button', { name: 'Use a passkey' }).click()
+    await signedIn.waitFor()
+    await stepUp()
+    t.equal(await page.getByLabel('Code').count(), 0, 'no code is asked for that was not mailed')
+    await page.getByRole('button', { name: 'Mail me a code' }).click()
+    await page.getByText('Enter the code that we mailed').waitFor()
+    await page.getByLabel('Code').fill(codeIn(await service.mailTo(person.email, 'sign-in code')))
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await signedIn.waitFor()
     t.strictSame(faults, [])
   },
 )
+
+for (const width of [1280, 320])
+  t.test(`axe finds nothing on the other pages, at ${width} px`, { skip: noChromium }, async (t) => {
+    const { page, faults } = await openPage(t, { beside: true, width })
+    const open = async (path: string, name: string) => {
+      await page.goto(`${service.url}/sign-in/${path}`)
+      await sound(name)
+    }
+    const sound = async (name: string) => {
+      await page.getByRole('heading', { level: 1, name }).waitFor()
+      await assertSound(t, page, name)
+      await page.emulateMedia({ colorScheme: 'dark' })
+      await assertSound(t, page, `${name}, dark`, { look: true })
+      await page.emulateMedia({ colorScheme: 'light' })
+    }
+    const person = await service.signUp()
+    await open('register/', 'Create an account')
+    await page.getByLabel('E-mail address').fill(`someone.${width}.${service.now()}@example.com`)
+    await page.getByLabel('Password').fill('a nanosecond of wire')
+    await page.getByRole('button', { name: 'Create an account' }).click()
+    await sound('Look into your mailbox')
+    await open('forgot/', 'Reset your password')
+    await page.getByLabel('E-mail address').fill(person.email)
+    await page.getByRole('button', { name: 'Mail me a link' }).click()
+    await sound('Look into your mailbox')
+
+    await open('', 'Sign in')
+    await page.getByLabel('E-mail address').fill(person.email)
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByLabel('Password').fill(person.password)
+    service.advance(901_000)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await sound('This did not work')
+    await page.getByRole('link', { name: 'Begin again' }).click()
+    await signIn(page, person)
+    await sound('You are signed in')
+    await open('organisation/', 'Choose an organisation')
+    await open('step-up/', 'Confirm again that it is you')
+    await page.getByLabel('Password').fill('wrong wrong wrong')
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByRole('alert').waitFor()
+    await sound('Confirm again that it is you')
+    await open('', 'You are signed in')
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await sound('You are signed out')
+    await requireMfa(service, person.tenantId)
+    await open('', 'Sign in')
+    await signIn(page, person)
+    await sound('Confirm that it is you')
+    t.match(await page.locator('main').innerText(), 'Enter the code that we mailed to')
+    t.strictSame(
+      faults.filter((text) => !/40[03]/.test(text)),
+      [],
+    )
+  })
