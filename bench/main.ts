@@ -11,6 +11,7 @@ import { measureDistributed } from './distributed.ts'
 import { applicationPolicies, opaQuestion } from './evaluation.ts'
 import { measureMemory } from './memory.ts'
 import { startOpa } from './opa-server.ts'
+import { measurePages } from './pages.ts'
 import { measurePlanSlices, measurePlans } from './plans.ts'
 import type { Recording } from './recordings.ts'
 import { measureRequests, measureSingle, type Results, rounded } from './requests.ts'
@@ -27,6 +28,7 @@ const parts = [
   'decisions',
   'requests',
   'single',
+  'pages',
   'start',
   'flood',
   'abuse',
@@ -140,6 +142,13 @@ const measure: Record<Part, (chosen: Suite[]) => Promise<Measured>> = {
       const about =
         'ms, one client. `ratio` is of the medians: of the request and of what it is compared with.'
       return section('One request at a time', `${about}\n\n${table(rows)}`, rows)
+    }),
+  pages: () =>
+    withStage(async (stage) => {
+      const rows = await measurePages(stage, values.quick ? 60 : 300)
+      const about =
+        'ms, one browser. A form includes the page that it leads to. `p99 beside`: without the hash of a password, and without the time that hides whether an address is used.'
+      return section('Pages', `${about}\n\n${table(rows)}`, rows)
     }),
   start: () =>
     withStage(async (stage) => {

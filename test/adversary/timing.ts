@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Service } from '../helpers/service.ts'
+import { openPages } from '../pages/sign-in/page-client.ts'
 import type { Attack, Stage, Tally } from './attack.ts'
 
 // Whether the time of an answer reveals that an address has an account. Known and unknown addresses alternate; the figure
@@ -20,8 +21,8 @@ const confidence = 1.96
 /** By chance alone, an area is this many standard errors from 0.5 once in 2,000 runs. */
 const noChance = 3.5
 
-/** A reset answers after 200 ms, nearly all of them a timer, so several wait at a time. A login computes. */
-const lanes = { login: 1, reset: 5 } as const
+/** The steps that answer after 200 ms, nearly all of them a timer: several wait at a time. The others compute. */
+const waiting = ['reset', 'page mailed-link', 'page mailed-link, again', 'page forgot', 'page register']
 
 export const timing: Attack = {
   name: 'timing',
@@ -31,16 +32,19 @@ export const timing: Attack = {
       TRUSTED_PROXIES: '127.0.0.1',
       RATE_LIMIT_ENABLED: 'false',
       REGISTRATION_HIDE_EXISTING: 'true',
+      MAGIC_LINK_ENABLED: 'true',
     }
     const service = await stage.fresh({ env, workers: false, hashing: {} })
-    const post = poster(service)
-    const known = await registerEnough(service, pairs[stage.size])
+    const from = addresses()
+    const post = poster(service, from)
     const requests = {
       login: (email: string) => post('login', { email, password: 'not this one' }),
       reset: (email: string) => post('password/reset', { email }),
+      ...formsOfPages(service, from),
     }
-    for (const what of ['login', 'reset'] as const) {
-      const times = await measure(requests[what], known, pairs[stage.size], lanes[what])
+    for (const [what, request] of Object.entries(requests)) {
+      const known = await registerEnough(service, pairs[stage.size])
+      const times = await measure(request, known, pairs[stage.size], waiting.includes(what) ? 5 : 1)
       judge(stage, tally, what, times)
     }
   },
@@ -50,20 +54,60 @@ export const timing: Attack = {
 const registerEnough = (service: Service, samples: number) =>
   Promise.all(Array.from({ length: Math.ceil(samples / 80) }, async () => (await service.register()).email))
 
-/** Posts from another address each time, so that no counter interferes. Gives the milliseconds. */
-function poster(service: Service) {
+/** Headers that name another address of a caller each time, so that no counter interferes. */
+function addresses() {
   let calls = 0
-  return async (path: string, body: object): Promise<number> => {
+  return () => {
     const n = ++calls
-    const ip = `2001:db8:${(n >> 16).toString(16)}:${(n & 0xffff).toString(16)}::1`
+    return { 'x-forwarded-for': `2001:db8:${(n >> 16).toString(16)}:${(n & 0xffff).toString(16)}::1` }
+  }
+}
+
+/** Posts, and gives the milliseconds. */
+function poster(service: Service, from: ReturnType<typeof addresses>) {
+  return async (path: string, body: object): Promise<number> => {
+    const headers = from()
     const begun = performance.now()
-    const { status } = await service.call('POST', `/api/v1/auth/${path}/`, {
-      body,
-      headers: { 'x-forwarded-for': ip },
-    })
+    const { status } = await service.call('POST', `/api/v1/auth/${path}/`, { body, headers })
     if (status === 429)
       throw new Error('An account has reached its daily limit: the figures would mean nothing')
     return performance.now() - begun
+  }
+}
+
+/** The forms of the sign-in pages, each with the page that it leads to, in browsers of their own. */
+function formsOfPages(service: Service, from: ReturnType<typeof addresses>) {
+  let newcomers = 0
+  const open = async (path: string) => {
+    const pages = openPages(service, { headers: from() })
+    await pages.visit(path)
+    return pages
+  }
+  const atPassword = async (email: string) => {
+    const pages = await open('/sign-in/')
+    await pages.send({ email })
+    return pages
+  }
+  const timed = async ({ send }: Awaited<ReturnType<typeof open>>, ...form: Parameters<typeof send>) => {
+    const begun = performance.now()
+    const { status } = await send(...form)
+    if (![200, 400].includes(status)) throw new Error(`A page answered ${status}: the figures mean nothing`)
+    return performance.now() - begun
+  }
+  return {
+    'page address': async (email: string) => timed(await open('/sign-in/'), { email }),
+    'page password': async (email: string) => timed(await atPassword(email), { password: 'not this one' }),
+    'page mailed-link': async (email: string) => timed(await atPassword(email), {}, 'mailed-link'),
+    'page mailed-link, again': async (email: string) => {
+      const pages = await atPassword(email)
+      await pages.send({}, 'mailed-link')
+      return timed(pages, {}, 'mailed-link')
+    },
+    'page forgot': async (email: string) => timed(await open('/sign-in/forgot/'), { email }),
+    'page register': async (email: string) => {
+      const free = email.includes('unknown') ? `${++newcomers}.${email}` : email // an address is free once
+      return timed(await open('/sign-in/register/'), { email: free, password: 'a nanosecond of wire' })
+    },
   }
 }
 

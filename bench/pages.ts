@@ -1,0 +1,88 @@
+import { openPages } from '../test/pages/sign-in/page-client.ts'
+import { percentile } from './percentile.ts'
+import { measureSingle, rounded } from './requests.ts'
+import type { Account, Stage } from './stage.ts'
+import { suites } from './suites.ts'
+
+/** Forms that hide whether an address is used answer after this time: src/identity/rate-limits/pad-duration.ts. */
+const hiddenMs = 200
+
+/** What a step takes on purpose: a hash of a password, and the time that hides what was found. */
+const onPurpose: Record<string, { hash?: true; wait?: true }> = {
+  'POST password': { hash: true },
+  'POST step-up': { hash: true },
+  'POST register': { hash: true, wait: true },
+  'POST forgot': { wait: true },
+}
+
+/** The pages of the service for one browser after the other. Times in ms; a form includes the page that it leads to. */
+export async function measurePages(
+  stage: Stage,
+  samples: number,
+): Promise<Record<string, string | number>[]> {
+  const { servers, accounts } = stage
+  const verify = suites.find(({ name }) => name === 'verify')!
+  const { p50: hashMs } = await measureSingle(stage, verify, 2)
+  const times = new Map<string, number[]>()
+  for (let n = -10; n < samples; n++) {
+    const browser = openBrowser(servers.api.url, n < 0 ? new Map() : times)
+    await signInAndOut(browser, accounts[Math.abs(n) % accounts.length]!)
+    if (n % 3 === 0) await registerAndForget(browser, n)
+  }
+  return [...times].map(([step, all]) => {
+    const { hash, wait } = onPurpose[step] ?? {}
+    const [p50, p99] = [percentile(all, 0.5), percentile(all, 0.99)]
+    const beside = Math.max(0, p99 - (hash ? hashMs : 0) - (wait ? hiddenMs : 0))
+    const purpose = [hash && `hash ${hashMs}`, wait && `wait ${hiddenMs}`].filter(Boolean).join(', ')
+    return {
+      step,
+      p50: rounded(p50),
+      p99: rounded(p99),
+      'on purpose': purpose,
+      'p99 beside': rounded(beside),
+    }
+  })
+}
+
+type Browser = ReturnType<typeof openBrowser>
+
+/** A browser that notes how long each step takes. */
+function openBrowser(url: string, times: Map<string, number[]>) {
+  const pages = openPages({ url })
+  const timed = async (step: string, work: () => Promise<{ status: number; title: string }>) => {
+    const begun = performance.now()
+    const { status, title } = await work()
+    if (status !== 200) throw new Error(`${step} answered ${status}: ${title}`)
+    times.set(step, [...(times.get(step) ?? []), performance.now() - begun])
+  }
+  return {
+    get: (path: string, step = path) =>
+      timed(`GET ${step}`, () => pages.visit(`/sign-in/${path && `${path}/`}`)),
+    link: (path: string) => timed('GET a mailed link', () => pages.visit(path)),
+    post: (step: string, fields: Record<string, string>, to?: string) =>
+      timed(`POST ${step}`, () => pages.send(fields, to)),
+  }
+}
+
+async function signInAndOut({ get, post }: Browser, { email, password }: Account): Promise<void> {
+  await get('', 'address')
+  await post('address', { email })
+  await get('password')
+  await post('password', { password })
+  await get('', 'who is signed in')
+  await get('organisation')
+  await get('step-up')
+  await post('step-up', { password })
+  await get('', 'who is signed in')
+  await post('sign-out', {}, 'sign-out')
+}
+
+async function registerAndForget({ get, post, link }: Browser, n: number): Promise<void> {
+  const email = `newcomer${n}.${Date.now()}@bench.example`
+  await get('register')
+  await post('register', { email, password: 'a nanosecond of wire' })
+  await get('register/sent')
+  await get('forgot')
+  await post('forgot', { email })
+  await link(`/reset-password?token=${'t'.repeat(43)}`)
+}
