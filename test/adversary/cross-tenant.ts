@@ -183,7 +183,7 @@ async function idsInPaths(stage: Stage, tally: Tally, { service, routes, callers
 /** In the whole run all ids of B, else those of tables that are named like the route and a share of the others. */
 function idsFor(stage: Stage, idsOfB: Map<string, string>, { path }: Route, place: number): string[] {
   const stems = path.split('/').flatMap((part) => (/^[a-z]{4}/.test(part) ? [part.slice(0, 5)] : []))
-  const share = stage.pick(12, 12, 1)
+  const share = stage.pick(40, 12, 1)
   return [...idsOfB.keys()].filter(
     (id, n) => (n + place) % share === 0 || stems.some((stem) => idsOfB.get(id)!.includes(stem)),
   )

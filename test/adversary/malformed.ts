@@ -36,7 +36,7 @@ const isHarmless = ({ method, path }: Route) =>
 
 async function randomRequests(stage: Stage, tally: Tally, service: Service, ada: Client, other: Client) {
   const routes = routesOf(service).filter(isHarmless)
-  const numRuns = Math.ceil(stage.pick(2_000, 4_000, 46_000) / routes.length)
+  const numRuns = Math.ceil(stage.pick(800, 4_000, 46_000) / routes.length)
   const seen = new Map<number, number>()
   const send = sender(service, tally, seen)
   // Two lanes keep the service busy while the next request is generated.

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BrowserContext, Page } from 'playwright-core'
 import type { Test } from 'tap'
-import { chromiumPath, launchChromium } from '../helpers/chromium.ts'
+import { chromiumPath, sharedChromium } from '../helpers/chromium.ts'
 import type { Service } from '../helpers/service.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -15,11 +15,11 @@ const ofLook = ['color-contrast', 'target-size']
  * context, one after the other, because its cache spares each the loading and compiling of the pages.
  */
 export async function openChromium(t: Pick<Test, 'teardown'>, service: Service) {
-  const browser = chromiumPath ? await launchChromium() : null
+  const browser = chromiumPath ? await sharedChromium(t) : null
   const newContext = async (width = 1280) =>
     browser!.newContext({ viewport: { width, height: 800 }, reducedMotion: 'reduce' })
   const shared = browser ? await newContext() : null
-  t.teardown(() => browser?.close())
+  t.teardown(() => shared?.close())
 
   /**
    * A page whose faults fail the test: what the console logs, a policy refuses, a script throws, or is

@@ -111,10 +111,10 @@ async function interleave(pool: Pool, count: number, kills = 20, reading: Readin
 }
 
 for (const [size, count, prepared, reading, distributed = false] of [
-  [1, rounds(800, 4_000), true, readInTenant],
-  [5, rounds(3_200, 16_000), true, readInTenant],
-  [2, rounds(800, 2_000), false, readInTenant],
-  [2, rounds(2_000, 16_000), true, readShared],
+  [1, rounds(400, 4_000), true, readInTenant],
+  [5, rounds(1_200, 16_000), true, readInTenant],
+  [2, rounds(400, 2_000), false, readInTenant],
+  [2, rounds(1_000, 16_000), true, readShared],
   [2, rounds(400, 2_000), false, readShared],
   [2, rounds(400, 2_000), true, readShared, true],
 ] as const)

@@ -115,8 +115,8 @@ async function interleave(pool: Pool, count: number) {
 }
 
 for (const [size, count, distributed = false] of [
-  [1, rounds(800, 4_000)],
-  [5, rounds(3_200, 16_000)],
+  [1, rounds(400, 4_000)],
+  [5, rounds(1_200, 16_000)],
   [2, rounds(400, 2_000), true],
 ] as const) {
   t.test(

@@ -1,21 +1,30 @@
 import { type Browser, chromium } from 'playwright-core'
 import type { Test } from 'tap'
 import { chromiumPath } from '../../tools/console/chromium-path.ts'
+import { atProcessEnd } from './shared-service.ts'
 
 export { chromiumPath }
 
 /** False if a browser is installed, else why a test that needs one is skipped. */
 export const noChromium: string | false = chromiumPath ? false : 'no chromium'
 
+let shared: Promise<Browser> | undefined
+
 /**
- * Starts a browser without a window. Its sandbox does not work as root; the pages are ours. One renderer serves all
- * pages: starting one for each, and compiling the scripts there, took a tenth of the time.
+ * A browser without a window, which the files of one process share: close its contexts, not itself. Its sandbox does not
+ * work as root; the pages are ours. One renderer serves all pages of a context: starting one for each, and compiling the
+ * scripts there, took a tenth of the time.
  */
-export const launchChromium = (): Promise<Browser> =>
-  chromium.launch({
+export async function sharedChromium(t: Pick<Test, 'teardown'>): Promise<Browser> {
+  if (shared && (await shared).isConnected()) return shared
+  const launched = chromium.launch({
     executablePath: chromiumPath!,
     args: ['--no-sandbox', '--disable-dev-shm-usage', '--renderer-process-limit=1'],
   })
+  shared = launched
+  atProcessEnd(t, async () => (await launched).close())
+  return launched
+}
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of the DevTools protocol
 type Json = any
@@ -28,11 +37,10 @@ export interface Tab {
   evaluate(expression: string): Promise<Json>
 }
 
-/** Opens a page in a new Chromium, which ends with the test. */
+/** Opens a page in a context of its own, which ends with the test. */
 export async function openTab(t: Pick<Test, 'teardown'>, url: string): Promise<Tab> {
-  const browser = await launchChromium()
-  t.teardown(() => browser.close())
-  const page = await browser.newPage()
+  const page = await (await sharedChromium(t)).newPage()
+  t.teardown(() => page.context().close())
   await page.goto(url)
   const session = await page.context().newCDPSession(page)
   const send: Tab['send'] = (method, params) => session.send(method as never, params as never)

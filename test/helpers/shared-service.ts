@@ -24,8 +24,13 @@ export async function sharedService(t: Test, { workers = true } = {}): Promise<S
     for (const teardown of teardowns.reverse()) await teardown()
   }
   shared.set(workers, { service, since: service.now(), end })
+  atProcessEnd(t, end)
+  return service
+}
+
+/** Calls `end` after the last file of this process. */
+export function atProcessEnd(t: Pick<Test, 'teardown'>, end: () => Promise<void>): void {
   const tests = Reflect.get(globalThis, Symbol.for('bailiwick.tests')) as TestProcess | undefined
   if (tests) tests.ends.push(end)
   else t.teardown(end) // the file is run on its own
-  return service
 }

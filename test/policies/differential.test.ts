@@ -7,6 +7,7 @@ import type { PolicySource } from '../../src/policy-engine/compile/policy-docume
 import { buildSlice } from '../../src/policy-engine/compile/slice.ts'
 import { openAccessEngine } from '../../src/policy-engine/evaluate/engine.ts'
 import type { ApplicationQuery } from '../../src/policy-engine/evaluate/query.ts'
+import { rounds } from '../helpers/rounds.ts'
 import { departments, policies, types, values } from './generated.ts'
 import { applies, type Verdict, verdictOf } from './oracle.ts'
 
@@ -91,7 +92,7 @@ function expected(generated: Generated[], verdicts: Verdict[]) {
     : { effect: 'allow', matched: allows }
 }
 
-const runs = Number(process.env.DIFFERENTIAL_RUNS ?? 4000)
+const runs = rounds(1_600, 20_000)
 
 t.test('the compiled policies decide as an interpreter of the source does', async (t) => {
   const effects: Record<string, number> = {}
