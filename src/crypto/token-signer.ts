@@ -19,6 +19,7 @@ export interface SigningKey {
   privateKey: CryptoKey
   publicKey: CryptoKey
   publicJwk: JWK
+  privateJwk: JWK
 }
 
 /** The current keys: the first signs, all verify. A rotation replaces the whole ring. */
@@ -29,6 +30,8 @@ export interface KeyRing {
   /** The audience of access tokens only. */
   audience: string
   keys: readonly SigningKey[]
+  /** The keys of ID tokens, in the same order; none until the first client needs one. They verify no token of the API. */
+  idTokenKeys: readonly SigningKey[]
 }
 
 export interface TokenSigner {
@@ -153,7 +156,10 @@ export function createTokenSigner(
         throw error instanceof errors.JWTExpired ? tokenExpired(whenExpired[kind]) : tokenNotValid()
       }
     },
-    jwks: () => ({ keys: ring().keys.map((key) => key.publicJwk) }),
+    jwks() {
+      const { keys, idTokenKeys } = ring()
+      return { keys: [...new Set([...keys, ...idTokenKeys])].map((key) => key.publicJwk) }
+    },
     names() {
       const { issuer, audience } = ring()
       return { issuer, audience }

@@ -45,15 +45,17 @@ export const sealedColumns: readonly SealedColumn[] = [
     role: 'system',
     context: ([userId, id]) => `${userId}.${id}`,
   },
-  {
-    table: 'signing_keys',
-    key: ['kid'],
-    keyType: 'text',
-    column: 'private_jwk_sealed',
-    purpose: 'signing-key',
-    role: 'system',
-    context: ([kid]) => kid!,
-  },
+  ...['id_token_keys', 'signing_keys'].map(
+    (table): SealedColumn => ({
+      table,
+      key: ['kid'],
+      keyType: 'text',
+      column: 'private_jwk_sealed',
+      purpose: 'signing-key',
+      role: 'system',
+      context: ([kid]) => kid!,
+    }),
+  ),
   ...['secret_sealed', 'previous_secret_sealed'].map(
     (column): SealedColumn => ({
       table: 'manifest_webhooks',

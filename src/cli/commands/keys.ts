@@ -26,6 +26,7 @@ export const keysList = defineCommand({
         throw new Refused('configuration', 'JWT_PRIVATE_KEYS holds the keys. See /.well-known/jwks.json.')
       const keys = (await listSigningKeys({ db, clock: Date.now })).map((key) => ({
         kid: key.kid,
+        signs: key.use,
         algorithm: key.algorithm,
         state: key.state,
         created_at: rfc3339(key.createdAt),
@@ -36,11 +37,12 @@ export const keysList = defineCommand({
     }),
 })
 
-const headings = ['kid', 'algorithm', 'state', 'created_at', 'signs_from', 'verifies_until']
+const headings = ['kid', 'signs', 'algorithm', 'state', 'created_at', 'signs_from', 'verifies_until']
 
 export const keysRotate = defineCommand({
   name: 'keys:rotate',
-  about: 'Add a signing key: running processes publish it within 60 s, and sign with it after 90 to 150 s',
+  about:
+    'Add a signing key, and one for ID tokens where there are any: running processes publish them within 60 s, and sign with them after 90 to 150 s',
   options: {},
   example: '',
   roles: ['system'],
@@ -86,11 +88,11 @@ async function rotate(config: Config): Promise<Outcome> {
   const sealer = sealerOf(config)
   const system = await openPool(roleUrls(config, ['system']).system, poolOptions)
   try {
-    const { kid, signsAt } = await rotateKeys({ config, sealer, clock: Date.now, db: { system } })
+    const { kid, idTokenKid, signsAt } = await rotateKeys({ config, sealer, clock: Date.now, db: { system } })
     const at = new Date(signsAt).toISOString()
     return {
-      data: { kid, signs_at: at },
-      text: `Key ${kid} is published. Running processes sign with it from ${at}, or up to a minute later`,
+      data: { kid, id_token_kid: idTokenKid, signs_at: at },
+      text: `Key ${kid}${idTokenKid ? ` (ID tokens: ${idTokenKid})` : ''} is published. Running processes sign with it from ${at}, or up to a minute later`,
     }
   } finally {
     await system.end()

@@ -5,7 +5,7 @@ import { asSystem } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import type { Config } from '../../settings/config.ts'
 import { developmentUrl } from '../../settings/loopback.ts'
-import { insertKey, type KeyRow, listKeys, lockKeys, type NewKey } from './store.ts'
+import { insertKey, type KeyRow, type KeyUse, listKeys, lockKeys, type NewKey } from './store.ts'
 
 type KeyDeps = Pick<Deps, 'db' | 'sealer' | 'clock' | 'config' | 'publicUrl'>
 
@@ -14,26 +14,14 @@ export const publishedMs = 90_000
 
 /**
  * Reads the current keys, the signing key first: those of JWT_PRIVATE_KEYS if that is set, else those in Postgres, where
- * the first call creates a key.
+ * the first call creates a key. ID tokens have keys of their own, so that no key signs both: {@link ensureIdTokenKey}
+ * makes the first.
  */
 export async function loadKeyRing(deps: KeyDeps): Promise<KeyRing> {
   const { config } = deps
-  const now = deps.clock()
-  const read = (fresh?: NewKey) =>
-    asSystem(deps.db, 'keys belong to no tenant', async (tx) => {
-      await lockKeys(tx)
-      const rows = config.JWT_PRIVATE_KEYS ? [] : await listKeys(tx, now)
-      if (rows.length > 0 || !fresh) return rows
-      await insertKey(tx, fresh)
-      return listKeys(tx, now)
-    })
-  const found = await read()
-  const lacksKey = found.length === 0 && !config.JWT_PRIVATE_KEYS
-  // Generating a key takes up to seconds, so it happens outside of a transaction.
-  const rows = lacksKey ? await read(await makeKey(deps, now)) : found
   const keys = config.JWT_PRIVATE_KEYS
     ? await Promise.all(ownKeys(config.JWT_PRIVATE_KEYS).map((jwk) => signingKey(jwk, algorithmOf(jwk))))
-    : await Promise.all(signerFirst(rows, now).map((row) => opened(deps, row)))
+    : await storedKeys(deps, 'tokens')
   return {
     // In development it is known once the service listens.
     get issuer() {
@@ -42,7 +30,38 @@ export async function loadKeyRing(deps: KeyDeps): Promise<KeyRing> {
     isEarlierIssuer: (issuer) => !config.production && earlierIssuers.test(issuer),
     audience: config.JWT_AUDIENCE,
     keys,
+    idTokenKeys: config.JWT_PRIVATE_KEYS
+      ? keys.filter(({ algorithm }) => algorithm === 'RS256')
+      : await storedKeys(deps, 'id_tokens'),
   }
+}
+
+/** Creates the first key that signs ID tokens, if none exists. With JWT_PRIVATE_KEYS it does nothing. */
+export async function ensureIdTokenKey(deps: KeyDeps): Promise<void> {
+  if (!deps.config.JWT_PRIVATE_KEYS) await ensureKey(deps, 'id_tokens')
+}
+
+async function storedKeys(deps: KeyDeps, use: KeyUse): Promise<SigningKey[]> {
+  const now = deps.clock()
+  const found = await readKeys(deps, use, now)
+  const rows = found.length > 0 || use === 'id_tokens' ? found : await ensureKey(deps, use)
+  return Promise.all(signerFirst(rows, now).map((row) => opened(deps, row)))
+}
+
+const readKeys = (deps: KeyDeps, use: KeyUse, now: number, fresh?: NewKey) =>
+  asSystem(deps.db, 'keys belong to no tenant', async (tx) => {
+    await lockKeys(tx)
+    const rows = await listKeys(tx, use, now)
+    if (rows.length > 0 || !fresh) return rows
+    await insertKey(tx, use, fresh)
+    return listKeys(tx, use, now)
+  })
+
+/** Generating a key takes up to seconds, so it happens outside of a transaction. */
+async function ensureKey(deps: KeyDeps, use: KeyUse): Promise<readonly KeyRow[]> {
+  const now = deps.clock()
+  const found = await readKeys(deps, use, now)
+  return found.length > 0 ? found : readKeys(deps, use, now, await makeKey(deps, use, now))
 }
 
 /** In development the port can change from start to start, and releases before 0.3 made up an id. */
@@ -54,12 +73,16 @@ export function signerFirst(newestFirst: readonly KeyRow[], now: number): KeyRow
   return signer ? [signer, ...newestFirst.filter((key) => key !== signer)] : []
 }
 
-/** A new key of JWT_ALGORITHM, sealed, with its RFC 7638 thumbprint as `kid`. */
+/**
+ * A new key, sealed, with its RFC 7638 thumbprint as `kid`: of JWT_ALGORITHM for tokens, of RS256 for ID tokens, because
+ * clients take no other algorithm unless they are told to (OpenID Connect Core §3.1.3.7).
+ */
 export async function makeKey(
   { sealer, config }: Pick<Deps, 'sealer' | 'config'>,
+  use: KeyUse,
   now: number,
 ): Promise<NewKey> {
-  const algorithm = config.JWT_ALGORITHM
+  const algorithm = use === 'tokens' ? config.JWT_ALGORITHM : 'RS256'
   const pair = await generateKeyPair(algorithm, { extractable: true, modulusLength: 3072 })
   const privateJwk = await exportJWK(pair.privateKey)
   const kid = await calculateJwkThumbprint(privateJwk)
@@ -84,6 +107,7 @@ async function signingKey(privateJwk: JWK, algorithm: SigningKey['algorithm']): 
     privateKey: (await importJWK(privateJwk, algorithm)) as CryptoKey,
     publicKey: (await importJWK(publicJwk, algorithm)) as CryptoKey,
     publicJwk,
+    privateJwk: { ...privateJwk, ...publicJwk },
   }
 }
 

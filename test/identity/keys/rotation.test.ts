@@ -15,7 +15,7 @@ import { createTokenSigner } from '../../../src/crypto/token-signer.ts'
 import { openPool } from '../../../src/database/executor/pool.ts'
 import { assertOutside } from '../../../src/database/executor/transaction.ts'
 import { assertKeysOpen, sealedColumns } from '../../../src/database/reseal.ts'
-import { loadKeyRing } from '../../../src/identity/keys/key-ring.ts'
+import { ensureIdTokenKey, loadKeyRing } from '../../../src/identity/keys/key-ring.ts'
 import { watchKeyRing } from '../../../src/identity/keys/key-ring-watch.ts'
 import { revokeKey } from '../../../src/identity/keys/revoke-key.ts'
 import { rotateKeys } from '../../../src/identity/keys/rotate-keys.ts'
@@ -354,4 +354,46 @@ t.test('keys are generated outside of transactions, because that takes up to sec
   const revoked = await revokeKey({ ...deps, sealer }, first!)
   t.same(kids(await ringOf()), [revoked?.newKid])
   t.equal(await revokeKey({ ...deps, sealer }, first!), null)
+})
+
+t.test(
+  'ID tokens have a key of their own, made when it is needed first, which no token of the API uses',
+  async (t) => {
+    t.same((await ringOf()).idTokenKeys, [])
+    await Promise.all([1, 2].map(() => ensureIdTokenKey(deps)))
+    const ring = await ringOf()
+    const [first, ...others] = ring.idTokenKeys
+    t.same(others, [], 'parallel calls make one')
+    t.match(first, { algorithm: 'RS256', publicJwk: { alg: 'RS256', kty: 'RSA' } })
+    const signer = createTokenSigner(() => ring)
+    t.same(
+      signer.jwks().keys.map(({ alg }) => alg),
+      [...ring.keys.map(({ algorithm }) => algorithm), 'RS256'],
+    )
+    t.notMatch(JSON.stringify(signer.jwks()), /"(d|p|q|dp|dq|qi|k)":/, 'no private members')
+    const forger = createTokenSigner(() => ({ ...ring, keys: ring.idTokenKeys }))
+    for (const [kind, claims] of [
+      ['access', accessClaims()],
+      ['refresh', refreshClaims()],
+    ] as const)
+      await t.rejects(signer.verify(kind, await forger.sign(kind, claims as never), service.now()), {
+        code: 'token_not_valid',
+      })
+  },
+)
+
+t.test('a rotation renews the keys of ID tokens, too: published 90 s before they sign', async (t) => {
+  await ensureIdTokenKey(deps)
+  service.advance(90 * second)
+  const [old] = (await ringOf()).idTokenKeys
+  const { kid, idTokenKid } = await rotateKeys(deps)
+  t.ok(idTokenKid && idTokenKid !== kid)
+  const idKids = async () => (await ringOf()).idTokenKeys.map((key) => key.kid)
+  t.same(await idKids(), [old!.kid, idTokenKid])
+  service.advance(90 * second)
+  t.same(await idKids(), [idTokenKid, old!.kid])
+  t.equal(kids(await ringOf())[0], kid)
+  await revokeKey(deps, old!.kid)
+  const revoked = await revokeKey(deps, idTokenKid!)
+  t.same(await idKids(), [revoked?.newKid])
 })
