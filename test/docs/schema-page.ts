@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { tablesIn } from '../../src/database/migrate/newer-schema.ts'
@@ -29,6 +29,7 @@ const titles = {
   messages: 'Messages',
   events: 'Events',
   installation: 'Installation',
+  oauth: 'OpenID Connect',
 }
 type Context = keyof typeof titles
 
@@ -39,15 +40,21 @@ const ofMigrations: Record<string, Context> = {
   former_addresses: 'identity',
   log_counts: 'messages',
   notice_windows: 'messages',
+  id_token_keys: 'identity',
+  oauth_clients: 'oauth',
+  oauth_client_secrets: 'oauth',
+  oauth_models: 'oauth',
 }
 
 const folder = join(import.meta.dirname, '..', '..', 'src', 'database', 'schema')
 const ofFiles = new Map(
-  Object.keys(titles).flatMap((context) =>
-    tablesIn([readFileSync(join(folder, `${context}.sql`), 'utf8')]).map(
-      (table) => [table, context] as const,
+  Object.keys(titles)
+    .filter((context) => existsSync(join(folder, `${context}.sql`)))
+    .flatMap((context) =>
+      tablesIn([readFileSync(join(folder, `${context}.sql`), 'utf8')]).map(
+        (table) => [table, context] as const,
+      ),
     ),
-  ),
 )
 
 /** What a column of this name means in every table, where its own comment says nothing. */

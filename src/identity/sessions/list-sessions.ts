@@ -9,8 +9,9 @@ import { countSessionsOf, type ListedSession, listSessionsOf, sessionList } from
 export const sessionSchema = z
   .object({
     id: z.uuid().meta({ description: 'Claim `sid` of its tokens' }),
-    kind: z.enum(['token', 'browser']).meta({
-      description: 'Whether its client has the tokens, or a browser a cookie of the service',
+    kind: z.enum(['token', 'browser', 'grant']).meta({
+      description:
+        'Whether its client has the tokens, a browser a cookie of the service, or an application acts while the person is away',
     }),
     user_agent: z.string(),
     ip: z.string(),

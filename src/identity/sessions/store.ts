@@ -179,7 +179,7 @@ export function endOldestSessions(
 const listedRow = z.object({
   id: z.uuid(),
   tenant_id: z.uuid(),
-  kind: z.enum(['token', 'browser']),
+  kind: z.enum(['token', 'browser', 'grant']),
   user_agent: z.string(),
   ip: z.string(),
   acr,
