@@ -15,7 +15,7 @@ import {
   type Use,
 } from '../../installation/reserved-names/rename-resources.ts'
 import { serviceResources } from '../../policy-engine/catalogue/actions.ts'
-import { reservedResources } from '../../policy-engine/catalogue/reserved-names.ts'
+import { reservedResources, takenBy, takenNames } from '../../policy-engine/catalogue/reserved-names.ts'
 import { type Config, roleUrls } from '../../settings/config.ts'
 import { defineCommand, type Outcome, Refused } from '../command.ts'
 import { flag, Misuse, optional } from '../options.ts'
@@ -29,8 +29,8 @@ function readNames(text: string): NewNames {
   const names = new Map<string, string>()
   for (const pair of text.split(',')) {
     const [from = '', to = '', more] = pair.trim().split('=')
-    if (!reservedResources.includes(from))
-      throw new Misuse(`--rename takes old=new, and old is one of ${reservedResources.join(', ')}.`)
+    if (!takenNames.includes(from))
+      throw new Misuse(`--rename takes old=new, and old is one of ${takenNames.join(', ')}.`)
     if (more !== undefined || !resourceName.test(to) || serviceResources.has(to))
       throw new Misuse(
         'The new name in --rename has 1 to 63 of a-z, 0-9, _, . and -, begins with a letter, and is not a name of the service.',
@@ -94,9 +94,11 @@ const rename = (url: string, names: NewNames): Promise<Use[]> =>
   withMigrationLock(url, async (client) => {
     const { rows } = await client.query("select to_regclass('public.tenants') is not null as there")
     if (!rows[0].there) return []
-    await pendingMigrations(client) // an earlier schema than that of 0.2 is refused before anything changes
+    const pending = await pendingMigrations(client) // an earlier schema than that of 0.2 is refused before anything changes
     await beginAsOwner(client)
-    const renamed = await renameResources(client, names).catch((error) => {
+    const isTaken = (name: string) => pending.some((one) => one.name === takenBy[name])
+    const reserved = [...reservedResources, ...Object.keys(takenBy).filter(isTaken)]
+    const renamed = await renameResources(client, names, reserved).catch((error) => {
       throw error instanceof NamesInUse
         ? new Refused(`names_${error.obstacle}`, `${table(error.uses)}\n${obstacles[error.obstacle]}`)
         : error

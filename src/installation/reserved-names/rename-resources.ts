@@ -34,10 +34,14 @@ export class NamesInUse extends Error {
  * of the owner; returns what was changed. Throws {@link NamesInUse} for a reserved name without a new one, for a new name
  * that the same tenant has already, and for a module in force whose text has an old name and not the new one.
  */
-export async function renameResources(client: pg.ClientBase, names: NewNames): Promise<Use[]> {
-  const rows = await listNamingRows(client, [...reservedResources, ...names.keys(), ...names.values()])
+export async function renameResources(
+  client: pg.ClientBase,
+  names: NewNames,
+  reserved: readonly string[] = reservedResources,
+): Promise<Use[]> {
+  const rows = await listNamingRows(client, [...reserved, ...names.keys(), ...names.values()])
   const using = (resources: Iterable<string>, some = rows) => usesOf(some, new Set(resources))
-  const unnamed = reservedResources.filter((resource) => !names.has(resource))
+  const unnamed = reserved.filter((resource) => !names.has(resource))
   assertNone('reserved', using(unnamed, rows.filter(isInForce)))
 
   const changed = rows.filter(({ document }) => namesIn(document, new Set(names.keys())).length > 0)

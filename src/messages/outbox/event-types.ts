@@ -69,6 +69,11 @@ export const eventTypes = {
   ),
   'tenant.mail_refused': z.strictObject({ mail_id: id, template: z.string() }),
   ...family(
+    'application.client',
+    ['created', 'updated', 'deleted', 'secret_created'],
+    z.strictObject({ client_id: z.string() }),
+  ),
+  ...family(
     'authorization.policy',
     ['created', 'updated', 'deleted', 'switched_off'],
     z.strictObject({ policy_id: id, version: z.int().positive() }),

@@ -125,6 +125,11 @@ export const actions = {
   'api_key:rotate': granted(managers, { self: true, ...gate, ...sessionOnly }),
   'api_key:delete': granted(managers, { self: true, ...gate, ...sessionOnly }),
   'api_key:list_own': selfOnly(),
+  'oauth_client:list': granted(readers),
+  'oauth_client:read': granted(readers),
+  'oauth_client:create': granted(managers, gate),
+  'oauth_client:update': granted(managers, gate),
+  'oauth_client:delete': granted(managers, gate),
   'role:list': granted(anyRole),
   'role:create': granted(managers, gate),
   'role:update': granted(managers, gate),
@@ -224,14 +229,6 @@ export function isPolicyAction(name: string): boolean {
 
 /** The permission, or policy action, that covers every verb of an action's resource. */
 export const wildcardOf = (action: string): string => `${action.slice(0, action.indexOf(':'))}:*`
-
-/** Whether a policy action covers application actions only. */
-export function namesOnlyApplicationActions(name: string): boolean {
-  return (
-    isApplicationAction(name) ||
-    (name !== '*' && isPolicyAction(name) && !serviceResources.has(name.split(':')[0]!))
-  )
-}
 
 /** Whether a role can carry the action as a permission. Actions only about oneself cannot be granted. */
 export function isPermission(name: ActionName): boolean {

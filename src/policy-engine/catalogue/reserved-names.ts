@@ -4,7 +4,6 @@ export const reservedResources: readonly string[] = [
   'directory',
   'domain',
   'installation',
-  'oauth_client',
   'oauth_grant',
   'oauth_resource',
   'scim',
@@ -14,3 +13,9 @@ export const reservedResources: readonly string[] = [
 /** What to do about a name of {@link reservedResources}, as a sentence. */
 export const reservedName = (resource: string): string =>
   `The name ${resource} is reserved for the service. Choose another one, such as app_${resource}.`
+
+/** Resources that were free for applications until a migration: it waits until none of theirs has the name. */
+export const takenBy: Readonly<Record<string, string>> = { oauth_client: '0145-oauth-clients.sql' }
+
+/** All names that a release takes, or may have taken since the one before. */
+export const takenNames: readonly string[] = [...reservedResources, ...Object.keys(takenBy)].sort()

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { misspelt } from '../../text/nearest-name.ts'
-import { namesOnlyApplicationActions } from '../catalogue/actions.ts'
+import { namesOnlyApplicationActions } from '../catalogue/application-actions.ts'
 import { parsePart } from './parse-part.ts'
 import { type Fault, type Obligation, obligationSchema, type Warning } from './policy-document.ts'
 
