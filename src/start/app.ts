@@ -32,6 +32,7 @@ import { tokenIssuer } from '../identity/sign-in/issue-tokens.ts'
 import { userRoutes } from '../identity/users/routes.ts'
 import { applicationFeedRoutes } from '../installation/feed/routes.ts'
 import { applicationRoutes } from '../installation/manifests/routes.ts'
+import { clientRoutes } from '../oauth/clients/routes.ts'
 import { enterConsole } from '../pages/console/enter.ts'
 import { consolePages } from '../pages/console/pages.ts'
 import { consoleRoutes } from '../pages/console/routes.ts'
@@ -85,6 +86,7 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...activityRoutes(deps),
   ...feedRoutes(deps),
   ...webhookRoutes(deps),
+  ...clientRoutes(deps),
   ...applicationRoutes(deps),
   ...applicationFeedRoutes(deps),
   ...keyRoutes(deps),

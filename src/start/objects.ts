@@ -3,6 +3,7 @@ import { eventLists, eventObjects } from '../events/objects.ts'
 import { identityLists, identityObjects } from '../identity/objects.ts'
 import type { ObjectFinders } from '../lists/find-object.ts'
 import type { ObjectListers } from '../lists/list-objects.ts'
+import { oauthLists, oauthObjects } from '../oauth/objects.ts'
 import { tenancyLists, tenancyObjects } from '../tenancy/objects.ts'
 
 /** Finds the objects that evaluation requests ask about, by resource type. */
@@ -11,6 +12,7 @@ export const serviceObjects: ObjectFinders = {
   ...identityObjects,
   ...authorizationObjects,
   ...eventObjects,
+  ...oauthObjects,
 }
 
 /** Lists the objects that searches go through, by resource type. */
@@ -19,4 +21,5 @@ export const serviceLists: ObjectListers = {
   ...identityLists,
   ...authorizationLists,
   ...eventLists,
+  ...oauthLists,
 }

@@ -1,0 +1,60 @@
+import { type FieldError, validationError } from '../../errors.ts'
+import type { Caller } from '../../request/caller.ts'
+import { assertHolds, holderOf, isOwner, refused } from '../../tenancy/roles/grantable-roles.ts'
+import { permissionsAmong } from './client-schemas.ts'
+import { whyNoRedirect } from './redirect-uris.ts'
+import type { ClientFields, ClientKind } from './store.ts'
+
+/** What a client of a kind is, if its editor says nothing else. */
+export const defaultsOf = (kind: ClientKind) => ({
+  post_logout_redirect_uris: [],
+  scopes: ['openid', 'profile', 'email', 'offline_access'],
+  grant_types: ['authorization_code', 'refresh_token'] satisfies ClientFields['grant_types'],
+  token_endpoint_auth_method: kind === 'web' ? ('client_secret_basic' as const) : ('none' as const),
+  id_token_signed_response_alg: 'RS256' as const,
+  require_pkce: kind !== 'web',
+  first_party: false,
+  groups: null,
+  is_active: true,
+})
+
+/** Throws 400 for fields that do not go together. */
+export function assertSound(client: ClientFields): void {
+  const faults = [...faultsOf(client)].map(
+    ([field, detail]): FieldError => ({ field, code: 'invalid', detail }),
+  )
+  if (faults.length > 0) throw validationError(...faults)
+}
+
+function* faultsOf(client: ClientFields): Generator<[field: string, detail: string]> {
+  const { kind } = client
+  if (client.redirect_uris.length === 0) yield ['redirect_uris', 'Give at least one redirect URI.']
+  for (const field of ['redirect_uris', 'post_logout_redirect_uris'] as const)
+    for (const [i, uri] of client[field].entries()) {
+      const fault = whyNoRedirect(uri, kind)
+      if (fault) yield [`${field}.${i}`, fault]
+    }
+  const isPublic = client.token_endpoint_auth_method === 'none'
+  if ((kind !== 'web') !== isPublic)
+    yield [
+      'token_endpoint_auth_method',
+      isPublic
+        ? 'A web client has a secret.'
+        : `A client of the kind ${kind} cannot keep a secret: use none.`,
+    ]
+  if (kind !== 'web' && !client.require_pkce)
+    yield ['require_pkce', `A client of the kind ${kind} has no secret, so it needs PKCE (RFC 9700 §2.1.1).`]
+}
+
+/**
+ * Throws 403 for a client with permissions that its editor lacks, and for one that its editor may not make first-party:
+ * owners alone may, because people are not asked for their consent.
+ */
+export function assertMayEdit(caller: Caller, client: ClientFields, before: ClientFields | null): void {
+  assertHolds(holderOf(caller), permissionsAmong(client.scopes))
+  if (client.first_party && !before?.first_party && !isOwner(holderOf(caller)))
+    throw refused('Owners alone can make a client first-party.')
+}
+
+/** Whether an editor's change of where or how a client answers keeps it first-party. */
+export const keepsFirstParty = (caller: Caller): boolean => isOwner(holderOf(caller))

@@ -1,0 +1,41 @@
+import { hash, randomBytes } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import { base62, base62OfUuid, uuidOfBase62 } from '../../crypto/base62.ts'
+import { notFound } from '../../errors.ts'
+
+// The id of a client is `bwa_` and, in base 62, the ids of its tenant and of its row. So the row is found within its tenant,
+// by row-level security. In base 62 alone, an id and a secret are the same text in every encoding of RFC 6749 §2.3.1.
+
+const form = /^bwa_([0-9A-Za-z]{22})([0-9A-Za-z]{22})$/
+
+/** Names a row of a client. */
+export interface ClientKey {
+  tenantId: string
+  id: string
+}
+
+export const clientIdOf = ({ tenantId, id }: ClientKey): string =>
+  `bwa_${base62OfUuid(tenantId)}${base62OfUuid(id)}`
+
+/** The row that an id of a client names; null for a text that is none. */
+export function readClientId(text: string): ClientKey | null {
+  const [, tenant = '', row = ''] = form.exec(text) ?? []
+  const [tenantId, id] = [tenant, row].map((part) => part && uuidOfBase62(part))
+  return tenantId && id ? { tenantId, id } : null
+}
+
+/** The row of the path. 404 for another tenant's, and for a text that is no id. */
+export function pathClient(tenantId: string, text: string | undefined): ClientKey {
+  const key = readClientId(text ?? '')
+  if (key?.tenantId !== tenantId) throw notFound()
+  return key
+}
+
+/** A new secret, `bws_` with 256 random bits and a CRC-32, and the SHA-256 of it to store. */
+export function makeSecret(): { secret: string; hash: Buffer } {
+  const body = `bws_${base62(BigInt(`0x${randomBytes(32).toString('hex')}`), 43)}`
+  const secret = body + base62(BigInt(crc32(body)), 6)
+  return { secret, hash: hashOfSecret(secret) }
+}
+
+export const hashOfSecret = (secret: string): Buffer => hash('sha256', secret, 'buffer')

@@ -1,0 +1,174 @@
+import { z } from 'zod'
+import { written } from '../../request/body/known-members.ts'
+import { rfc3339, timestamp } from '../../request/body/schemas.ts'
+import { permission } from '../../tenancy/roles/permissions.ts'
+import { nameOf } from '../../tenancy/service-accounts/account-schemas.ts'
+import { clientIdOf } from './client-id.ts'
+import {
+  authMethods,
+  type ClientFields,
+  type ClientRow,
+  clientKinds,
+  grantTypes,
+  groupKinds,
+  idTokenAlgorithms,
+  type SecretRow,
+} from './store.ts'
+
+/** The scopes that OpenID Connect and this service define. All others are permissions. */
+export const identityScopes = [
+  'openid',
+  'profile',
+  'email',
+  'roles',
+  'groups',
+  'organization',
+  'offline_access',
+]
+
+export const isIdentityScope = (scope: string): boolean => identityScopes.includes(scope)
+
+/** The permissions among scopes. */
+export const permissionsAmong = (scopes: readonly string[]): string[] =>
+  scopes.filter((scope) => !isIdentityScope(scope))
+
+const scope = z.string('Give each scope as text.').superRefine((text, context) => {
+  if (isIdentityScope(text)) return
+  const isWildcard = text.endsWith(':*') || text.startsWith('installation:')
+  const fault = isWildcard ? 'A scope names one permission of a tenant.' : faultOf(text)
+  if (fault) context.addIssue({ code: 'custom', message: fault, input: text })
+})
+
+const faultOf = (text: string) => permission.safeParse(text).error?.issues[0]?.message
+
+const scopes = z
+  .array(scope, 'Give scopes as a list of texts.')
+  .min(1, 'Name at least one scope.')
+  .max(100, 'A client can have at most 100 scopes.')
+  .transform((list) => [...new Set(list)])
+  .meta({
+    description: `What the client can ask for: ${identityScopes.join(', ')}, and permissions`,
+    override: { type: 'array', items: { type: 'string', maxLength: 128 }, minItems: 1, maxItems: 100 },
+  })
+
+const uris = z
+  .array(z.string('Give each URI as text.'), 'Give the URIs as a list of texts.')
+  .max(50, 'A client can have at most 50 of these URIs.')
+  .meta({
+    example: ['https://app.example.com/callback'],
+    override: { type: 'array', items: { type: 'string', maxLength: 2_000 }, maxItems: 50 },
+  })
+
+const oneOf = <const Values extends readonly [string, ...string[]]>(values: Values) =>
+  z.enum(values, `Give one of ${values.join(', ')}.`)
+
+const editable = {
+  name: nameOf('client'),
+  redirect_uris: uris,
+  post_logout_redirect_uris: uris,
+  scopes,
+  grant_types: z
+    .array(oneOf(grantTypes), 'Give grant_types as a list.')
+    .refine((list) => list.includes('authorization_code'), 'People sign in by authorization_code: name it.')
+    .transform((list) => grantTypes.filter((one) => list.includes(one))),
+  token_endpoint_auth_method: oneOf(authMethods),
+  id_token_signed_response_alg: oneOf(idTokenAlgorithms),
+  require_pkce: z.boolean('Give require_pkce as true or false.'),
+  first_party: z
+    .boolean('Give first_party as true or false.')
+    .meta({ description: 'People are not asked for their consent. Owners alone set it' }),
+  groups: oneOf(groupKinds)
+    .nullable()
+    .meta({ description: 'What the claim `groups` has: names of roles, paths of departments, or both' }),
+  is_active: z.boolean('Give is_active as true or false.'),
+}
+
+const optional = <Shape extends Record<string, z.ZodType>>(shape: Shape) => z.object(shape).partial()
+
+export const clientChange = optional(editable)
+export type ClientChange = z.output<typeof clientChange>
+
+export const clientSchema = z
+  .object({
+    id: z.string().meta({
+      description: 'The `client_id` of the protocol',
+      example: `bwa_${'0'.repeat(44)}`,
+    }),
+    name: z.string(),
+    kind: z.enum(clientKinds),
+    redirect_uris: z.array(z.string()),
+    post_logout_redirect_uris: z.array(z.string()),
+    scopes: z.array(z.string()),
+    grant_types: z.array(z.enum(grantTypes)),
+    token_endpoint_auth_method: z.enum(authMethods),
+    id_token_signed_response_alg: z.enum(idTokenAlgorithms),
+    require_pkce: z.boolean(),
+    first_party: z.boolean(),
+    groups: z.enum(groupKinds).nullable(),
+    is_active: z.boolean(),
+    created_by: z.uuid(),
+    created_at: timestamp,
+    last_used_at: timestamp.nullable().meta({ description: 'To the minute' }),
+  })
+  .meta({ id: 'OAuthClient' })
+
+export const newClient = written(
+  clientChange.extend({ name: editable.name, redirect_uris: uris, kind: oneOf(clientKinds).default('web') }),
+  { shownAs: clientSchema },
+)
+export type NewClient = z.output<typeof newClient>
+
+export const showClient = ({ tenant_id: tenantId, ...row }: ClientRow) => ({
+  id: clientIdOf({ tenantId, id: row.id }),
+  ...settingsOf(row),
+  token_endpoint_auth_method: row.token_endpoint_auth_method,
+  id_token_signed_response_alg: row.id_token_signed_response_alg,
+  created_by: row.created_by,
+  created_at: rfc3339(row.created_at),
+  last_used_at: row.last_used_at === null ? null : rfc3339(row.last_used_at),
+})
+
+/** The fields of a client that the audit log records. It takes no names that look like those of secrets. */
+export const auditedClient = (row: ClientFields) => ({
+  ...settingsOf(row),
+  authentication: row.token_endpoint_auth_method,
+  signing_algorithm: row.id_token_signed_response_alg,
+})
+
+const settingsOf = (row: ClientFields) => ({
+  name: row.name,
+  kind: row.kind,
+  redirect_uris: row.redirect_uris,
+  post_logout_redirect_uris: row.post_logout_redirect_uris,
+  scopes: row.scopes,
+  grant_types: row.grant_types,
+  require_pkce: row.require_pkce,
+  first_party: row.first_party,
+  groups: row.groups,
+  is_active: row.is_active,
+})
+
+/** A client as a resource in policies. It has no owner. */
+export const clientResource = (row: ClientRow) => ({
+  type: 'oauth_client',
+  id: row.id,
+  fields: showClient(row),
+})
+
+export const secretSchema = z
+  .object({
+    id: z.uuid(),
+    created_at: timestamp,
+    last_used_at: timestamp.nullable().meta({ description: 'To the minute' }),
+  })
+  .meta({ id: 'OAuthClientSecret' })
+
+export const newSecretSchema = secretSchema.extend({
+  secret: z.string().meta({ description: 'The secret, which is not shown again' }),
+})
+
+export const showSecret = (row: SecretRow) => ({
+  id: row.id,
+  created_at: rfc3339(row.created_at),
+  last_used_at: row.last_used_at === null ? null : rfc3339(row.last_used_at),
+})

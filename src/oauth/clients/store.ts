@@ -1,0 +1,182 @@
+import { z } from 'zod'
+import type { Read } from '../../database/executor/read.ts'
+import { countRow, idRow } from '../../database/executor/row-schemas.ts'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
+import { defineList, type ListPage } from '../../lists/list.ts'
+import type { ClientKey } from './client-id.ts'
+
+export const clientKinds = ['web', 'spa', 'native'] as const
+export type ClientKind = (typeof clientKinds)[number]
+export const authMethods = ['client_secret_basic', 'client_secret_post', 'none'] as const
+export const grantTypes = ['authorization_code', 'refresh_token'] as const
+export const idTokenAlgorithms = ['RS256', 'ES256', 'EdDSA'] as const
+export const groupKinds = ['roles', 'departments', 'both'] as const
+
+const clientRow = z.object({
+  tenant_id: z.uuid(),
+  id: z.uuid(),
+  name: z.string(),
+  kind: z.enum(clientKinds),
+  redirect_uris: z.array(z.string()),
+  post_logout_redirect_uris: z.array(z.string()),
+  scopes: z.array(z.string()),
+  grant_types: z.array(z.enum(grantTypes)),
+  token_endpoint_auth_method: z.enum(authMethods),
+  id_token_signed_response_alg: z.enum(idTokenAlgorithms),
+  require_pkce: z.boolean(),
+  first_party: z.boolean(),
+  groups: z.enum(groupKinds).nullable(),
+  is_active: z.boolean(),
+  consents_from: z.number(),
+  created_by: z.uuid(),
+  created_at: z.number(),
+  last_used_at: z.number().nullable(),
+  version: z.number(),
+})
+
+export type ClientRow = z.infer<typeof clientRow>
+
+/** What the editors of a client set. */
+export type ClientFields = Omit<
+  ClientRow,
+  'tenant_id' | 'id' | 'consents_from' | 'created_by' | 'created_at' | 'last_used_at' | 'version'
+>
+
+const columns = sql.fragment`
+  tenant_id, id, name, kind, redirect_uris, post_logout_redirect_uris, scopes, grant_types, token_endpoint_auth_method,
+  id_token_signed_response_alg, require_pkce, first_party, groups, is_active, consents_from, created_by, created_at,
+  last_used_at, version`
+
+/** The clients of a tenant. */
+export const clientList = defineList({
+  id: { column: sql.fragment`id`, field: 'id' },
+  orderings: { created_at: { column: sql.fragment`created_at`, field: 'created_at' } },
+})
+
+/** A page of the tenant's clients. */
+export function listClients(read: Read, tenantId: string, page: ListPage): Promise<readonly ClientRow[]> {
+  return read.any(sql.type(clientRow)`
+    select ${columns} from oauth_clients where tenant_id = ${tenantId} ${page.tail}`)
+}
+
+/** How many clients match the filters; without `page`, how many there are. */
+export function countClients(read: Read, tenantId: string, page?: ListPage): Promise<number> {
+  return read.oneFirst(sql.type(countRow)`
+    select count(*) from oauth_clients where tenant_id = ${tenantId} ${page?.conditions ?? sql.fragment``}`)
+}
+
+/** One client, or null. */
+export function findClient(read: Read, { tenantId, id }: ClientKey): Promise<ClientRow | null> {
+  return read.maybeOne(sql.type(clientRow)`
+    select ${columns} from oauth_clients where tenant_id = ${tenantId} and id = ${id}`)
+}
+
+/** As findClient, but locks the client until the transaction ends. */
+export function lockClient(tx: Tx, { tenantId, id }: ClientKey): Promise<ClientRow | null> {
+  return tx.maybeOne(sql.type(clientRow)`
+    select ${columns} from oauth_clients where tenant_id = ${tenantId} and id = ${id} for no key update`)
+}
+
+const texts = (values: readonly string[]) => sql.array(values, 'text')
+
+/** Inserts a client. `at` in ms since 1970. */
+export function insertClient(
+  tx: Tx,
+  { tenantId, id, createdBy, at, ...client }: ClientKey & ClientFields & { createdBy: string; at: number },
+): void {
+  const when = instant(at)
+  tx.later(sql.unsafe`
+    insert into oauth_clients (tenant_id, id, name, kind, redirect_uris, post_logout_redirect_uris, scopes, grant_types,
+      token_endpoint_auth_method, id_token_signed_response_alg, require_pkce, first_party, groups, is_active,
+      consents_from, created_by, created_at, updated_at)
+    values (${tenantId}, ${id}, ${client.name}, ${client.kind}, ${texts(client.redirect_uris)},
+      ${texts(client.post_logout_redirect_uris)}, ${texts(client.scopes)}, ${texts(client.grant_types)},
+      ${client.token_endpoint_auth_method}, ${client.id_token_signed_response_alg}, ${client.require_pkce},
+      ${client.first_party}, ${client.groups}, ${client.is_active}, ${when}, ${createdBy}, ${when}, ${when})`)
+}
+
+/** Updates a locked client. `at` in ms since 1970. */
+export function changeClient(
+  tx: Tx,
+  {
+    tenantId,
+    id,
+    consents_from,
+    at,
+    ...client
+  }: ClientKey & ClientFields & { consents_from: number; at: number },
+): void {
+  tx.later(sql.unsafe`
+    update oauth_clients set name = ${client.name}, redirect_uris = ${texts(client.redirect_uris)},
+      post_logout_redirect_uris = ${texts(client.post_logout_redirect_uris)}, scopes = ${texts(client.scopes)},
+      grant_types = ${texts(client.grant_types)}, token_endpoint_auth_method = ${client.token_endpoint_auth_method},
+      id_token_signed_response_alg = ${client.id_token_signed_response_alg}, require_pkce = ${client.require_pkce},
+      first_party = ${client.first_party}, groups = ${client.groups}, is_active = ${client.is_active},
+      consents_from = ${instant(consents_from)}, version = version + 1, updated_at = ${instant(at)}
+    where tenant_id = ${tenantId} and id = ${id}`)
+}
+
+/** Deletes a client with its secrets. */
+export function deleteClient(tx: Tx, { tenantId, id }: ClientKey): void {
+  tx.later(sql.unsafe`delete from oauth_clients where tenant_id = ${tenantId} and id = ${id}`)
+}
+
+const secretRow = z.object({
+  id: z.uuid(),
+  created_at: z.number(),
+  last_used_at: z.number().nullable(),
+})
+
+export type SecretRow = z.infer<typeof secretRow>
+
+/** The secrets of a client, oldest first. */
+export function listSecrets(read: Read, { tenantId, id }: ClientKey): Promise<readonly SecretRow[]> {
+  return read.any(sql.type(secretRow)`
+    select id, created_at, last_used_at from oauth_client_secrets
+    where tenant_id = ${tenantId} and client_id = ${id} order by created_at, id`)
+}
+
+/** Inserts a secret of a locked client. */
+export function insertSecret(
+  tx: Tx,
+  secret: { tenantId: string; id: string; clientId: string; hash: Buffer; createdBy: string; at: number },
+): void {
+  tx.later(sql.unsafe`
+    insert into oauth_client_secrets (tenant_id, id, client_id, secret_hash, created_by, created_at)
+    values (${secret.tenantId}, ${secret.id}, ${secret.clientId}, ${sql.binary(secret.hash)}, ${secret.createdBy},
+            ${instant(secret.at)})`)
+}
+
+/** Deletes a secret; false if the client has no such one. */
+export async function deleteSecret(tx: Tx, { tenantId, id }: ClientKey, secretId: string): Promise<boolean> {
+  const gone = await tx.maybeOne(sql.type(idRow)`
+    delete from oauth_client_secrets
+    where tenant_id = ${tenantId} and client_id = ${id} and id = ${secretId} returning id`)
+  return gone !== null
+}
+
+const usableRow = clientRow.extend({ secret_hashes: z.array(z.string()) })
+
+/** A client and the hashes of its secrets, in hex. */
+export type UsableClient = z.infer<typeof usableRow>
+
+/** A client that may be used, with its secrets; null if it is unknown or disabled. */
+export function findUsableClient(read: Read, { tenantId, id }: ClientKey): Promise<UsableClient | null> {
+  return read.maybeOne(sql.type(usableRow)`
+    select ${columns}, array(select encode(s.secret_hash, 'hex') from oauth_client_secrets s
+      where s.tenant_id = ${tenantId} and s.client_id = ${id} order by s.created_at, s.id) as secret_hashes
+    from oauth_clients where tenant_id = ${tenantId} and id = ${id} and is_active`)
+}
+
+/** Notes the use of a client, and of its secret with this hash, to the minute. */
+export function recordUse(tx: Tx, { tenantId, id }: ClientKey, secretHash: Buffer | null, now: number): void {
+  const stale = sql.fragment`(last_used_at is null or last_used_at < ${instant(now - 60_000)})`
+  tx.later(sql.unsafe`
+    update oauth_clients set last_used_at = ${instant(now)}
+    where tenant_id = ${tenantId} and id = ${id} and ${stale}`)
+  if (!secretHash) return
+  tx.later(sql.unsafe`
+    update oauth_client_secrets set last_used_at = ${instant(now)}
+    where tenant_id = ${tenantId} and client_id = ${id} and secret_hash = ${sql.binary(secretHash)} and ${stale}`)
+}

@@ -1,0 +1,21 @@
+import type { ObjectFinders } from '../lists/find-object.ts'
+import { lister, type ObjectListers } from '../lists/list-objects.ts'
+import { clientResource } from './clients/client-schemas.ts'
+import { clientList, findClient, listClients } from './clients/store.ts'
+
+/** Loads the objects of this context as resources for decisions. */
+export const oauthObjects: ObjectFinders = {
+  async oauth_client(read, { tenantId }, id) {
+    const client = await findClient(read, { tenantId, id })
+    return client && clientResource(client)
+  },
+}
+
+/** Lists the objects of this context, for searches. */
+export const oauthLists: ObjectListers = {
+  oauth_client: lister(
+    clientList,
+    (tx, { tenantId }, page) => listClients(tx, tenantId, page),
+    clientResource,
+  ),
+}
