@@ -28,7 +28,7 @@ export type OtpRequired = { otp_required: true; temporary_token: string; expires
 
 export type Member = { id: string; kind: "user" | "service_account"; user: { id: string; email: string; first_name: string; last_name: string; is_active: boolean } | null; service_account: { id: string; name: string } | null; user_id: string | null; email: string | null; email_verified: boolean | null; external_id: string | null; roles: (string)[]; department_id: string | null; manager_id: string | null; status: "active" | "suspended"; attributes: Record<string, unknown>; joined_at: string; updated_at: string }
 
-export type Session = { id: string; kind: "token" | "browser"; user_agent: string; ip: string; created_at: string; last_used_at: string; expires_at: string; current: boolean; tenant_id: string; acr: "aal1" | "aal2"; amr: (string)[] }
+export type Session = { id: string; kind: "token" | "browser" | "grant"; user_agent: string; ip: string; created_at: string; last_used_at: string; expires_at: string; current: boolean; tenant_id: string; acr: "aal1" | "aal2"; amr: (string)[] }
 
 export type OtpDevice = { id: string; type: "passkey" | "totp" | "email" | "static"; name: string; is_confirmed: boolean; created_at: string; last_used_at: string | null; counts_from: string | null; remaining_codes: number | null }
 
@@ -150,6 +150,10 @@ export interface EventTypes {
   'tenant.invitation_accepted': { invitation_id: string }
   'tenant.invitation_expired': { invitation_id: string }
   'tenant.mail_refused': { mail_id: string; template: string }
+  'application.client_created': { client_id: string }
+  'application.client_updated': { client_id: string }
+  'application.client_deleted': { client_id: string }
+  'application.client_secret_created': { client_id: string }
   'authorization.policy_created': { policy_id: string; version: number }
   'authorization.policy_updated': { policy_id: string; version: number }
   'authorization.policy_deleted': { policy_id: string; version: number }
@@ -180,6 +184,10 @@ export type CreatedWebhook = { id: string; url: string; description: string; eve
 export type RotatedSecret = { secret: string; previous_secret_expires_at: string }
 
 export type Delivery = { id: string; event_id: string; event_type: string; attempt: number; status: "pending" | "succeeded" | "failed" | "dead"; response_status: number | null; duration_ms: number | null; error: string | null; next_attempt_at: string | null; created_at: string }
+
+export type OAuthClient = { id: string; name: string; kind: "web" | "spa" | "native"; redirect_uris: (string)[]; post_logout_redirect_uris: (string)[]; scopes: (string)[]; grant_types: ("authorization_code" | "refresh_token")[]; token_endpoint_auth_method: "client_secret_basic" | "client_secret_post" | "none"; id_token_signed_response_alg: "RS256" | "ES256" | "EdDSA"; require_pkce: boolean; first_party: boolean; groups: "roles" | "departments" | "both" | null; is_active: boolean; created_by: string; created_at: string; last_used_at: string | null }
+
+export type OAuthClientSecret = { id: string; created_at: string; last_used_at: string | null }
 
 export type Application = { application: string; name: string; description: string; version: number; resource_types: ({ type: string; description: string; actions: ({ name: string; description: string })[] })[] }
 
@@ -335,6 +343,14 @@ export interface Operations {
   'POST /webhooks/{id}/rotate-secret/': { query: {  }; body: undefined; answer: RotatedSecret }
   'GET /webhooks/{id}/deliveries/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; status?: "pending" | "succeeded" | "failed" | "dead"; event_type?: string; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (Delivery)[] } }
   'POST /webhooks/{id}/deliveries/{did}/replay/': { query: {  }; body: undefined; answer: { delivery_id: string } }
+  'GET /oauth-clients/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (OAuthClient)[]; count: number | null } }
+  'POST /oauth-clients/': { query: {  }; body: { name: string; redirect_uris: (string)[]; post_logout_redirect_uris?: (string)[]; scopes?: (string)[]; grant_types?: ("authorization_code" | "refresh_token")[]; token_endpoint_auth_method?: "client_secret_basic" | "client_secret_post" | "none"; id_token_signed_response_alg?: "RS256" | "ES256" | "EdDSA"; require_pkce?: boolean; first_party?: boolean; groups?: "roles" | "departments" | "both" | null; is_active?: boolean; kind?: "web" | "spa" | "native" }; answer: OAuthClient; stored: true }
+  'GET /oauth-clients/{id}/': { query: {  }; body: undefined; answer: OAuthClient }
+  'PATCH /oauth-clients/{id}/': { query: {  }; body: { name?: string; redirect_uris?: (string)[]; post_logout_redirect_uris?: (string)[]; scopes?: (string)[]; grant_types?: ("authorization_code" | "refresh_token")[]; token_endpoint_auth_method?: "client_secret_basic" | "client_secret_post" | "none"; id_token_signed_response_alg?: "RS256" | "ES256" | "EdDSA"; require_pkce?: boolean; first_party?: boolean; groups?: "roles" | "departments" | "both" | null; is_active?: boolean }; answer: OAuthClient; stored: true }
+  'DELETE /oauth-clients/{id}/': { query: {  }; body: undefined; answer: undefined; stored: true }
+  'GET /oauth-clients/{id}/secrets/': { query: {  }; body: undefined; answer: { results: (OAuthClientSecret)[] } }
+  'POST /oauth-clients/{id}/secrets/': { query: {  }; body: undefined; answer: { id: string; created_at: string; last_used_at: string | null; secret: string } }
+  'DELETE /oauth-clients/{id}/secrets/{sid}/': { query: {  }; body: undefined; answer: undefined; stored: true }
   'GET /applications/': { query: {  }; body: undefined; answer: { applications: (Application)[] } }
   'GET /application/events/': { query: { after?: string; page_size?: number }; body: undefined; answer: AllEventsPage }
 }
@@ -354,5 +370,7 @@ export const repeatable: ReadonlySet<string> = new Set([
   'POST /policies/',
   'POST /approval-requests/',
   'POST /webhooks/',
+  'POST /oauth-clients/',
+  'POST /oauth-clients/{id}/secrets/',
 ])
 

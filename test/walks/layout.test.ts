@@ -69,6 +69,7 @@ t.test('the walk sees every import', async (t) => {
 /** Folders of `src` on their floors: a file imports its own floor and those below. */
 const floors = [
   ['start', 'cli'],
+  ['oauth'],
   ['pages'],
   ['installation'],
   ['authorization'],

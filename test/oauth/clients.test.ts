@@ -1,0 +1,165 @@
+import t from 'tap'
+import { colleague } from '../helpers/colleague.ts'
+import { sharedService } from '../helpers/shared-service.ts'
+import { eventsOf, expect } from '../tenancy/staff.ts'
+
+const service = await sharedService(t, { workers: false })
+const all = '/api/v1/oauth-clients/'
+const callback = 'https://app.example.com/callback'
+const owner = await service.signUp()
+const admin = await colleague(service, owner, 'admin')
+const make = (more: object = {}) =>
+  expect(201, owner.post(all, { name: 'Shop', redirect_uris: [callback], ...more }))
+
+t.test('a client is registered with what its kind needs, read, listed, changed and deleted', async (t) => {
+  const other = await service.signUp()
+  const web = await expect(201, other.post(all, { name: 'Shop', redirect_uris: [callback] }))
+  t.match(web, {
+    id: /^bwa_[0-9A-Za-z]{44}$/,
+    name: 'Shop',
+    kind: 'web',
+    redirect_uris: [callback],
+    post_logout_redirect_uris: [],
+    scopes: ['openid', 'profile', 'email', 'offline_access'],
+    grant_types: ['authorization_code', 'refresh_token'],
+    token_endpoint_auth_method: 'client_secret_basic',
+    id_token_signed_response_alg: 'RS256',
+    require_pkce: false,
+    first_party: false,
+    groups: null,
+    is_active: true,
+    created_by: other.id,
+    last_used_at: null,
+  })
+  const native = {
+    name: 'App',
+    kind: 'native',
+    redirect_uris: ['com.example.app:/callback', 'http://[::1]/'],
+  }
+  t.match(await expect(201, other.post(all, native)), {
+    token_endpoint_auth_method: 'none',
+    require_pkce: true,
+  })
+  const at = `${all}${web.id}/`
+  const read = await other.get(at)
+  t.same(read.body, web)
+  t.same((await expect(200, other.get(all))).count, 2)
+  const changed = await expect(200, other.patch(at, { scopes: ['openid', 'groups'], groups: 'both' }))
+  t.match(changed, { scopes: ['openid', 'groups'], groups: 'both', name: 'Shop' })
+  const headers = { 'If-Match': String(read.headers.get('etag')) }
+  t.match(await other.delete(at, { headers }), { status: 412 }, 'it has changed since it was read')
+  await expect(204, other.delete(at))
+  t.equal((await other.get(at)).status, 404)
+  t.same(await eventsOf(service, other.tenantId, 'application.'), [
+    'application.client_created',
+    'application.client_created',
+    'application.client_updated',
+    'application.client_deleted',
+  ])
+  const [, updated] = (await expect(200, other.get('/api/v1/audit-log/'))).results
+  t.match(updated, {
+    action: 'oauth_client:update',
+    target: { type: 'oauth_client' },
+    changes: { groups: { before: null, after: 'both' } },
+  })
+})
+
+t.test('fields that do not go together are refused', async (t) => {
+  const wrong: [object, RegExp][] = [
+    [{ redirect_uris: [] }, /^redirect_uris$/],
+    [{ redirect_uris: ['http://app.example.com/'] }, /^redirect_uris\.0$/],
+    [{ redirect_uris: ['https://app.example.com/#x'] }, /^redirect_uris\.0$/],
+    [{ redirect_uris: ['https://*.example.com/'] }, /^redirect_uris\.0$/],
+    [{ redirect_uris: ['https://a@app.example.com/'] }, /^redirect_uris\.0$/],
+    [{ redirect_uris: ['http://localhost@evil.example/'] }, /^redirect_uris\.0$/],
+    [{ redirect_uris: ['http://localhost.evil.example/'] }, /^redirect_uris\.0$/],
+    [{ redirect_uris: ['com.example.app:/callback'] }, /^redirect_uris\.0$/],
+    [{ kind: 'native', redirect_uris: ['app:/callback'] }, /^redirect_uris\.0$/],
+    [{ kind: 'native', redirect_uris: ['javascript:alert(1)'] }, /^redirect_uris\.0$/],
+    [{ redirect_uris: Array(51).fill(callback) }, /^redirect_uris$/],
+    [{ kind: 'spa', token_endpoint_auth_method: 'client_secret_basic' }, /^token_endpoint_auth_method$/],
+    [{ token_endpoint_auth_method: 'none' }, /^token_endpoint_auth_method$/],
+    [{ kind: 'spa', require_pkce: false }, /^require_pkce$/],
+    [{ grant_types: ['refresh_token'] }, /^grant_types$/],
+    [{ scopes: ['openid', 'oauth_client:fly'] }, /^scopes\.1$/],
+    [{ scopes: ['openid', 'document:*'] }, /^scopes\.1$/],
+    [{ scopes: ['openid', 'installation:read'] }, /^scopes\.1$/],
+    [{ scopes: [] }, /^scopes$/],
+  ]
+  for (const [more, field] of wrong)
+    t.match(
+      await owner.post(all, { name: 'Shop', redirect_uris: [callback], ...more }),
+      { status: 400, body: { errors: [{ field }] } },
+      JSON.stringify(more),
+    )
+})
+
+t.test('a secret is shown once, and a client has two at most', async (t) => {
+  const client = await make()
+  const at = `${all}${client.id}/secrets/`
+  const first = await expect(201, owner.post(at))
+  t.match(first, { secret: /^bws_[0-9A-Za-z]{49}$/, last_used_at: null })
+  const second = await expect(201, owner.post(at))
+  t.match(await owner.post(at), { status: 409, body: { code: 'limit_reached' } })
+  const listed = (await expect(200, owner.get(at))).results
+  t.same(
+    listed.map(({ id }: { id: string }) => id),
+    [first.id, second.id],
+  )
+  t.notMatch(JSON.stringify(listed), /bws_/)
+  await expect(204, owner.delete(`${at}${first.id}/`))
+  t.equal((await owner.delete(`${at}${first.id}/`)).status, 404)
+  t.notMatch(JSON.stringify((await owner.get('/api/v1/audit-log/')).body), /bws_/)
+  const spa = await make({ kind: 'spa' })
+  t.match(await owner.post(`${all}${spa.id}/secrets/`), { status: 409, body: { code: 'invalid_state' } })
+})
+
+t.test(
+  'owners alone make a client first-party, and an admin who changes where it answers ends that',
+  async (t) => {
+    t.match(await admin.post(all, { name: 'Shop', redirect_uris: [callback], first_party: true }), {
+      status: 403,
+    })
+    const client = await make({ first_party: true })
+    const at = `${all}${client.id}/`
+    t.match(await expect(200, admin.patch(at, { name: 'Store' })), { first_party: true })
+    const moved = { redirect_uris: ['https://evil.example/'] }
+    t.match(await expect(200, admin.patch(at, moved)), { ...moved, first_party: false })
+    t.equal((await admin.patch(at, { first_party: true })).status, 403)
+    t.match(await expect(200, owner.patch(at, { first_party: true })), { first_party: true })
+    await expect(201, admin.post(`${at}secrets/`))
+    t.match(
+      await expect(200, owner.get(at)),
+      { first_party: false },
+      'a secret of their own is another way in',
+    )
+  },
+)
+
+t.test('a client has at most the permissions of its last editor', async (t) => {
+  const beyond = { scopes: ['openid', 'tenant:delete'] }
+  t.equal((await admin.post(all, { name: 'Shop', redirect_uris: [callback], ...beyond })).status, 403)
+  const client = await make(beyond)
+  const at = `${all}${client.id}/`
+  t.equal((await admin.patch(at, { redirect_uris: ['https://evil.example/'] })).status, 403)
+  t.equal((await admin.post(`${at}secrets/`)).status, 403)
+  t.match(
+    await expect(200, admin.patch(at, { is_active: false })),
+    { is_active: false },
+    'it can be switched off',
+  )
+})
+
+t.test('members do not see clients, and no one sees those of another tenant', async (t) => {
+  const client = await make()
+  const at = `${all}${client.id}/`
+  const member = await colleague(service, owner)
+  for (const path of [all, at, `${at}secrets/`]) t.equal((await member.get(path)).status, 403)
+  const stranger = await service.signUp()
+  for (const path of [at, `${at}secrets/`]) t.equal((await stranger.get(path)).status, 404)
+  t.equal((await stranger.patch(at, { name: 'Mine' })).status, 404)
+  t.equal((await stranger.delete(at)).status, 404)
+  t.equal((await stranger.post(`${at}secrets/`)).status, 404)
+  for (const id of ['bwa_', 'bwa_x', `bwa_${'z'.repeat(44)}`, '0'.repeat(48)])
+    t.equal((await owner.get(`${all}${id}/`)).status, 404)
+})
