@@ -1,6 +1,7 @@
 import { type MailedLink, mailedLinks } from '../../messages/links/mailed-links.ts'
 import { type Html, html } from '../../text/html.ts'
 import type { Shown, Visit } from '../sign-in/visit.ts'
+import { deadCard, incompleteCard } from './cards.ts'
 
 /** A confirmation and a rejection of an address are two pages for one token. */
 const keyOf = (name: MailedLink): MailedLink => (name === 'email_rejection' ? 'email_verification' : name)
@@ -23,6 +24,21 @@ export function carryToken(visit: Visit, name: MailedLink): Shown | null {
 /** The token that a page of a link is about: that of its form, so that two links in two tabs stay apart. */
 export const tokenOf = ({ form, flow }: Visit, name: MailedLink): string | undefined =>
   form.token ?? flow.links?.[keyOf(name)]
+
+/**
+ * The page of a link with its token. Before that, the address without the token; and the card of a link that is dead, which leads to
+ * `step`, or incomplete.
+ */
+export function withToken(
+  visit: Visit,
+  name: Exclude<MailedLink, 'invitation'>,
+  step: Html,
+  pageOf: (token: string) => Shown,
+): Shown {
+  const done = carryToken(visit, name) ?? deadCard(visit, visit.texts.links[name].dead, step)
+  const token = tokenOf(visit, name)
+  return done ?? (token === undefined ? incompleteCard(visit) : pageOf(token))
+}
 
 export const tokenField = (token: string): Html => html`<input type="hidden" name="token" value="${token}">\n`
 

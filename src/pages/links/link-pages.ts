@@ -8,8 +8,8 @@ import type { Calls } from '../sign-in/calls.ts'
 import { button, form, link, refusalOf } from '../sign-in/elements.ts'
 import { continueAfterProof, newPassword } from '../sign-in/register.ts'
 import { page, type Shown, type SignInPage, type Visit } from '../sign-in/visit.ts'
-import { card, closeStep, deadCard, incompleteCard, resetStep, signInStep } from './cards.ts'
-import { carryToken, forgetToken, tokenField, tokenOf } from './carried-token.ts'
+import { card, closeStep, resetStep, signInStep } from './cards.ts'
+import { forgetToken, tokenField, withToken } from './carried-token.ts'
 
 const paths: ReadonlySet<string> = new Set(Object.values(mailedLinks).map(({ page }) => page))
 
@@ -69,19 +69,16 @@ function linkPage({ name, call, goOn, next, renew, fields, above, below }: Plain
   return {
     path,
     takesLate: true, // the form has the token, which has a time of its own
-    show(visit) {
-      const texts = visit.texts.links[name]
-      const clean = carryToken(visit, name) ?? deadCard(visit, texts.dead, renew(visit))
-      if (clean) return clean
-      const token = tokenOf(visit, name)
-      if (token === undefined) return incompleteCard(visit)
-      const content = html`${tokenField(token)}${fields?.(visit) ?? null}${button(texts.button)}`
-      return page(
-        texts.title,
-        html`${above?.(visit) ?? null}<p>${texts.lead}</p>
+    show: (visit) =>
+      withToken(visit, name, renew(visit), (token) => {
+        const texts = visit.texts.links[name]
+        const content = html`${tokenField(token)}${fields?.(visit) ?? null}${button(texts.button)}`
+        return page(
+          texts.title,
+          html`${above?.(visit) ?? null}<p>${texts.lead}</p>
 ${refusalOf(visit, 'password')}${form(visit, path, content)}${below?.(visit) ?? null}`,
-      )
-    },
+        )
+      }),
     async submit(visit) {
       const { token = '', password } = visit.form
       const answer = await call(visit.http, fields ? { token, password } : { token })

@@ -8,8 +8,8 @@ import type { Calls, SignInAnswer } from '../sign-in/calls.ts'
 import { button, form, refusalOf } from '../sign-in/elements.ts'
 import { afterFactor } from '../sign-in/password.ts'
 import { page, type SignInPage, type Visit } from '../sign-in/visit.ts'
-import { card, deadCard, incompleteCard, signInStep } from './cards.ts'
-import { carryToken, forgetToken, tokenField, tokenOf } from './carried-token.ts'
+import { card, signInStep } from './cards.ts'
+import { forgetToken, tokenField, withToken } from './carried-token.ts'
 
 const name = 'magic_link'
 const path = mailedLinks[name].page
@@ -30,21 +30,18 @@ export function magicLinkPage(deps: Deps, calls: Calls): SignInPage {
 
   return {
     path,
-    show(visit) {
-      const texts = visit.texts.links[name]
-      const done = carryToken(visit, name) ?? deadCard(visit, texts.dead, signInStep(visit))
-      if (done) return done
-      const token = tokenOf(visit, name)
-      if (token === undefined) return incompleteCard(visit)
-      const ofScript = html`<p role="status" data-done="${texts.done}" data-dead="${texts.dead}" data-wrong="${texts.wrong}"></p>
+    show: (visit) =>
+      withToken(visit, name, signInStep(visit), (token) => {
+        const texts = visit.texts.links[name]
+        const ofScript = html`<p role="status" data-done="${texts.done}" data-dead="${texts.dead}" data-wrong="${texts.wrong}"></p>
 <script src="${visit.prefix}${magicLinkScript.href}" defer></script>`
-      return page(
-        texts.title,
-        html`<p>${texts.lead}</p>
+        return page(
+          texts.title,
+          html`<p>${texts.lead}</p>
 ${refusalOf(visit)}${form(visit, path, html`${tokenField(token)}${button(texts.button)}`)}
 ${nonceOf(visit, token) === null ? ofScript : null}`,
-      )
-    },
+        )
+      }),
     async submit(visit) {
       const { token = '' } = visit.form
       const nonce = nonceOf(visit, token)
