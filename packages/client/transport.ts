@@ -27,10 +27,11 @@ export interface Answer {
 /** One attempt at a request. Throws {@link Problem}, and {@link NoAnswer}. Rejects with the reason of `signal`. */
 export async function exchange(transport: Transport, request: Exchange): Promise<Answer> {
   const { method, token, body, signal } = request
+  const isFile = body instanceof Blob
   const limit = AbortSignal.timeout(transport.timeoutMs)
   const headers = {
     accept: 'application/json, application/problem+json',
-    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...(body !== undefined && { 'content-type': isFile ? body.type : 'application/json' }),
     ...(token !== null && { authorization: `Bearer ${token}` }),
     ...request.headers,
   }
@@ -38,7 +39,7 @@ export async function exchange(transport: Transport, request: Exchange): Promise
     const answer = await transport.fetch(rootOf(transport.url) + request.target, {
       method,
       headers,
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(body !== undefined && { body: isFile ? body : JSON.stringify(body) }),
       signal: signal ? AbortSignal.any([signal, limit]) : limit,
       // The service redirects no call. Following one could send the token to another server.
       redirect: 'error',

@@ -19,6 +19,7 @@ export function operationId(route: Route): string {
     ...(route.kind === 'bulk' ? ['many'] : []),
     ...(isOwn ? ['own'] : []),
     ...(route.method === 'PATCH' ? ['partial'] : []),
+    ...(route.file ? ['upload'] : []),
   ].join('_')
 }
 

@@ -14,6 +14,7 @@ import type { Route } from './route.ts'
 
 /** The longest body of a route, in bytes. */
 function maxBodyOf(route: Route): number {
+  if (route.file) return route.file.maxBytes
   if (route.access !== 'token' || route.path.includes('/auth/')) return smallBody
   return route.kind === 'bulk' ? route.maxBody : 1024 * 1024
 }
@@ -28,7 +29,7 @@ export function longBodyOf({ request }: Context, route: Route): number {
 
 /** Makes the step that reads and validates body, query and headers. It returns faults instead of throwing. */
 export function receiver(route: Route): (http: Context) => Promise<Received> {
-  const read = bodyReader(maxBodyOf(route))
+  const read = bodyReader(maxBodyOf(route), route.file)
   const validate = bodyValidator(route)
   const readQuery = queryReader(route)
   const checkHeaders = headerCheck(route)

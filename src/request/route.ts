@@ -7,6 +7,7 @@ import type { ActionName } from '../policy-engine/catalogue/actions.ts'
 import type { DecidedPage } from './answer/decided-page.ts'
 import type { Found, Versioned } from './answer/etag.ts'
 import type { WithCredentials } from './answer/with-credentials.ts'
+import type { FileBody } from './body/read-body.ts'
 import type { Bearer, Caller, ResourceOf } from './caller.ts'
 import type { ItemDecisions } from './item-decisions.ts'
 
@@ -50,6 +51,8 @@ export interface Common<B extends ZodType, Q extends ZodObject, R extends ZodTyp
   summary: string
   description?: string
   body?: B
+  /** The body is a file, not JSON. */
+  file?: FileBody
   query?: Q
   /** The status and schema of a successful answer; `answer` is null for no content. */
   status: 200 | 201 | 204

@@ -21,7 +21,7 @@ interface Schema {
 interface Operation {
   operationId?: string
   parameters?: { in: string; name: string; required?: boolean; schema?: Schema }[]
-  requestBody?: { content: Record<string, { schema: Schema }> }
+  requestBody?: { content: Record<string, { schema?: Schema }> }
   responses: Record<string, { content?: Record<string, { schema: Schema }> }>
 }
 
@@ -73,13 +73,14 @@ function operationType(name: string, { parameters = [], requestBody, responses }
   const query = parameters.filter((parameter) => parameter.in === 'query')
   const members = query.map(({ name, required, schema = {} }) => memberType(name, schema, required === true))
   const body = requestBody?.content['application/json']?.schema
+  const isFile = requestBody !== undefined && !body
   // 202 answers only what the caller asked for with `Prefer`.
   const success = Object.entries(responses).find(
     ([status]) => status.startsWith('2') && status !== '202',
   )?.[1]
   const answer = success?.content?.['application/json']?.schema
   const stored = '202' in responses ? '; stored: true' : ''
-  return `  '${name}': { query: { ${members.join('; ')} }; body: ${typeOf(body)}; answer: ${typeOf(answer)}${stored} }`
+  return `  '${name}': { query: { ${members.join('; ')} }; body: ${isFile ? 'Blob' : typeOf(body)}; answer: ${typeOf(answer)}${stored} }`
 }
 
 function typeOf(schema: Schema | undefined): string {

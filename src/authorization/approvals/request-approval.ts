@@ -20,7 +20,7 @@ export async function requestApproval(
   call: GuardedCall,
   gated: GatedDecision,
 ): Promise<OpenRow | null> {
-  if (JSON.stringify(call.body).length > maxBody) throw tooLarge()
+  if (JSON.stringify(call.shownBody).length > maxBody) throw tooLarge()
   const { decision, ownerRecovery } = gated
   const opened = await openRequest(tx, deps, {
     key: keyOf(call, gated),

@@ -186,7 +186,11 @@ const idempotencyKey = z.object({
 const entityTagHeader = { ETag: { description: 'For `If-Match`', schema: { type: 'string' } } } as const
 
 /** An empty body counts as `{}`, so a body is required only if the schema refuses `{}`. */
-function requestBodyOf({ body }: Route) {
+function requestBodyOf({ body, file }: Route) {
+  if (file) {
+    const content = Object.fromEntries(file.mediaTypes.map((type) => [type, {}]))
+    return { requestBody: { required: true, content } }
+  }
   if (!body) return {}
   return {
     requestBody: { required: !acceptsNothing(body), content: { 'application/json': { schema: body } } },

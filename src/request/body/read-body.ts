@@ -22,8 +22,17 @@ function parseError(detail: string, text?: string, offset = 0): ApiError {
   return new ApiError(400, 'parse_error', sentence, { members: { line, column } })
 }
 
-/** Makes a reader of JSON bodies of at most `limit` bytes. An empty body is `{}`. */
-export function bodyReader(limit: number): (ctx: Context) => Promise<unknown> {
+/** A body that is a file of one of these media types. A route takes it as `{[as]: {media_type, content}}`, in base64. */
+export interface FileBody {
+  as: string
+  mediaTypes: readonly string[]
+  maxBytes: number
+}
+
+/** Makes a reader of bodies of at most `limit` bytes: JSON, or a file. An empty body is `{}`. */
+export function bodyReader(limit: number, file?: FileBody): (ctx: Context) => Promise<unknown> {
+  const isFit = file ? (ctx: Context) => ctx.is([...file.mediaTypes]) !== false : isJson
+  const sendIt = file ? `Send the file itself: Content-Type: ${file.mediaTypes.join(' or ')}.` : sendJson
   // latin1 keeps each byte as one character, so that parse() can validate the UTF-8.
   const read = koaBody({
     json: false,
@@ -46,12 +55,14 @@ export function bodyReader(limit: number): (ctx: Context) => Promise<unknown> {
   return async (ctx) => {
     if (!hasBody(ctx)) return {}
     if (!/^(identity)?$/i.test(ctx.get('content-encoding'))) throw unsupported('Send the body uncompressed.')
-    if (ctx.get('content-type') !== '' && !isJson(ctx)) throw unsupported(sendJson)
+    if (ctx.get('content-type') !== '' && !isFit(ctx)) throw unsupported(sendIt)
     if ((ctx.request.length ?? 0) > limit) throw tooLarge(limit)
     ctx.req.headers['content-type'] ||= 'application/octet-stream' // without a type koa-body would not read it
     await read(ctx, async () => {})
     const bytes = bodyBytes(ctx)
-    if (bytes.length > 0 && !isJson(ctx)) throw unsupported(sendJson)
+    if (bytes.length > 0 && !isFit(ctx)) throw unsupported(sendIt)
+    if (file && bytes.length > 0)
+      return { [file.as]: { media_type: ctx.request.type, content: bytes.toString('base64') } }
     return bytes.length > smallBody ? parseInTurns(bytes) : parsedBy(parsing(bytes))
   }
 }
