@@ -46,7 +46,7 @@ export type Profile = { id: string; email: string; first_name: string; last_name
 
 export type ServiceAccountProfile = { id: string; type: "service_account"; name: string; current_tenant: { id: string; name: string; slug: string; status: "active" | "suspended" | "archived" }; roles: (string)[]; permissions: (string)[]; key: { id: string; scopes: (string)[] | null; application_only: boolean } }
 
-export type Tenant = { id: string; name: string; slug: string; status: "active" | "suspended" | "archived"; is_active: boolean; settings: { require_mfa: boolean; time_zone: string; allowed_email_domains: (string)[]; subject_id: "id" | "email" | "external_id" } & Record<string, unknown>; created_at: string; updated_at: string; suspended_at: string | null; archived_at: string | null; member_count: number; my_roles: (string)[] }
+export type Tenant = { id: string; name: string; slug: string; status: "active" | "suspended" | "archived"; is_active: boolean; settings: { require_mfa: boolean; time_zone: string; allowed_email_domains: (string)[]; subject_id: "id" | "email" | "external_id"; branding: { name?: string; accent?: string; terms_url?: string; privacy_url?: string; support_email?: string; logo: string | null } } & Record<string, unknown>; created_at: string; updated_at: string; suspended_at: string | null; archived_at: string | null; member_count: number; my_roles: (string)[] }
 
 export type MemberPermissions = { permissions: ({ permission: string; permitted: "always" | "sometimes" | "never"; approval: "always" | "sometimes" | "never"; reasons: ({ code: string; layer: string; message: string; policy_id?: string; rule?: string })[]; matched: ({ policy_id: string; version: number; name: string; effect: "allow" | "deny" | "require_approval" })[]; depends_on: (string)[] })[]; complete: boolean }
 
@@ -249,9 +249,11 @@ export interface Operations {
   'GET /tenants/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at" | "name" | "-name"; status?: "active" | "suspended" | "archived"; created_at__gte?: string; created_at__lte?: string; search?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (Tenant)[]; count: number | null } }
   'POST /tenants/': { query: {  }; body: { name: string; slug?: string }; answer: Tenant }
   'GET /tenants/{id}/': { query: {  }; body: undefined; answer: Tenant }
-  'PUT /tenants/{id}/': { query: {  }; body: { name?: string; settings?: { require_mfa?: boolean; time_zone?: string; allowed_email_domains?: (string)[]; subject_id?: "id" | "email" | "external_id" } }; answer: Tenant; stored: true }
-  'PATCH /tenants/{id}/': { query: {  }; body: { name?: string; settings?: { require_mfa?: boolean; time_zone?: string; allowed_email_domains?: (string)[]; subject_id?: "id" | "email" | "external_id" } }; answer: Tenant; stored: true }
+  'PUT /tenants/{id}/': { query: {  }; body: { name?: string; settings?: { require_mfa?: boolean; time_zone?: string; allowed_email_domains?: (string)[]; subject_id?: "id" | "email" | "external_id"; branding?: { name?: string | null; accent?: string | null; terms_url?: string | null; privacy_url?: string | null; support_email?: string | null } } }; answer: Tenant; stored: true }
+  'PATCH /tenants/{id}/': { query: {  }; body: { name?: string; settings?: { require_mfa?: boolean; time_zone?: string; allowed_email_domains?: (string)[]; subject_id?: "id" | "email" | "external_id"; branding?: { name?: string | null; accent?: string | null; terms_url?: string | null; privacy_url?: string | null; support_email?: string | null } } }; answer: Tenant; stored: true }
   'DELETE /tenants/{id}/': { query: {  }; body: undefined; answer: undefined; stored: true }
+  'PUT /tenants/{id}/branding/logo/': { query: {  }; body: Blob; answer: Tenant }
+  'DELETE /tenants/{id}/branding/logo/': { query: {  }; body: undefined; answer: undefined; stored: true }
   'POST /tenants/{id}/suspend/': { query: {  }; body: undefined; answer: Tenant; stored: true }
   'POST /tenants/{id}/activate/': { query: {  }; body: undefined; answer: Tenant }
   'POST /tenants/{id}/archive/': { query: {  }; body: undefined; answer: Tenant; stored: true }

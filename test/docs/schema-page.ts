@@ -44,6 +44,7 @@ const ofMigrations: Record<string, Context> = {
   oauth_clients: 'oauth',
   oauth_client_secrets: 'oauth',
   oauth_models: 'oauth',
+  tenant_logos: 'tenancy',
 }
 
 const folder = join(import.meta.dirname, '..', '..', 'src', 'database', 'schema')

@@ -114,6 +114,7 @@ export const frozenPolicies = [
   'sign_in_places worker_all: all to bailiwick_worker using true check true',
   'signing_keys system_all: all to bailiwick_system using true check true',
   'stored_calls worker_all: all to bailiwick_worker using true check true',
+  `tenant_logos worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
   'tenant_revisions system_all: all to bailiwick_system using true check true',
   'tenant_revisions worker_all: all to bailiwick_worker using true check true',
   'tenants system_erases: update to bailiwick_system using true check true',

@@ -8,8 +8,11 @@ import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import { Versioned } from '../../request/answer/etag.ts'
 import type { Caller } from '../../request/caller.ts'
 import { type Route, route, type Target } from '../../request/route.ts'
+import { logoBody, logoBytes, logoOf } from './branding.ts'
+import { changeLogo } from './change-logo.ts'
 import { changeStatus, deleteTenant } from './change-status.ts'
 import { createTenant } from './create-tenant.ts'
+import { imageTypes } from './read-image.ts'
 import { countTenantsOf, findTenant, listTenantsOf, type TenantRow, tenantList } from './store.ts'
 import { newTenant, showTenant, tenantChange, tenantResource, tenantSchema } from './tenant-schemas.ts'
 import { updateTenant } from './update-tenant.ts'
@@ -22,7 +25,7 @@ function listTenants(deps: Deps, caller: Caller, query: ListQuery) {
     readAsSystem(deps.db, 'a person belongs to several tenants', (read) =>
       pageAndCount(listTenantsOf(read, of, page), countTenantsOf(read, of, page)),
     )
-  return answerPage(deps, caller, tenantList, request, load, showTenant)
+  return answerPage(deps, caller, tenantList, request, load, (row) => show(deps, row))
 }
 
 /** Loads the tenant of the path and locks it. */
@@ -30,6 +33,10 @@ async function lockedTenant(tx: Tx, { caller }: Target): Promise<TenantRow | nul
   await lockTenant(tx, caller.tenantId)
   return findTenant(tx, caller.tenantId, caller.userId)
 }
+
+const show = ({ publicUrl }: Deps, row: TenantRow) => showTenant(row, publicUrl())
+
+const logoFile = { as: 'logo', mediaTypes: imageTypes, maxBytes: logoBytes }
 
 export const tenantRoutes = (deps: Deps): Route[] => [
   route({
@@ -56,7 +63,7 @@ export const tenantRoutes = (deps: Deps): Route[] => [
     prepare: async () => timeOrderedId(deps.clock()),
     into: (id) => id,
     act: async (tx, { caller, body }, _loaded, id) =>
-      showTenant(await createTenant(tx, deps, caller, { ...body, id })),
+      show(deps, await createTenant(tx, deps, caller, { ...body, id })),
   }),
   route({
     method: 'GET',
@@ -69,7 +76,7 @@ export const tenantRoutes = (deps: Deps): Route[] => [
     answer: tenantSchema,
     versioned: true,
     load: (read, { caller }) => findTenant(read, caller.tenantId, caller.userId),
-    handle: (_input, row) => new Versioned(row.version, showTenant(row)),
+    handle: (_input, row) => new Versioned(row.version, show(deps, row)),
   }),
   ...(['PUT', 'PATCH'] as const).map((method) =>
     route({
@@ -79,16 +86,53 @@ export const tenantRoutes = (deps: Deps): Route[] => [
       scope: 'path',
       tag: 'Tenants',
       summary: "Change a tenant's name and settings",
-      description: 'Settings are merged key by key. The slug cannot change.',
+      description:
+        'Settings are merged key by key, and so is `branding`, where null takes a member away. The slug cannot change.',
       body: tenantChange,
       status: 200,
       answer: tenantSchema,
       versioned: true,
       load: lockedTenant,
       resource: tenantResource,
-      act: async (tx, input, tenant) => showTenant(await updateTenant(tx, deps, input.caller, tenant, input)),
+      act: async (tx, input, tenant) => show(deps, await updateTenant(tx, deps, input.caller, tenant, input)),
     }),
   ),
+  route({
+    method: 'PUT',
+    path: '/api/v1/tenants/:id/branding/logo',
+    action: 'tenant:update',
+    scope: 'path',
+    tag: 'Tenants',
+    summary: "Change a tenant's logo",
+    description:
+      'The body is the image itself: a still PNG or WebP of at most 64 KiB and 1024 × 1024 pixels. It is public at the address that ' +
+      '`settings.branding.logo` names.',
+    file: logoFile,
+    body: logoBody,
+    shownBody: ({ logo }) => ({ logo: logoOf({ logo }).file }),
+    status: 200,
+    answer: tenantSchema,
+    versioned: true,
+    load: lockedTenant,
+    resource: tenantResource,
+    act: async (tx, input, tenant) => show(deps, await changeLogo(tx, deps, input.caller, tenant, input)),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/v1/tenants/:id/branding/logo',
+    action: 'tenant:update',
+    scope: 'path',
+    tag: 'Tenants',
+    summary: "Remove a tenant's logo",
+    status: 204,
+    answer: null,
+    versioned: true,
+    load: lockedTenant,
+    resource: tenantResource,
+    act: async (tx, { caller, ifMatch }, tenant) => {
+      await changeLogo(tx, deps, caller, tenant, { body: null, ifMatch })
+    },
+  }),
   route({
     method: 'DELETE',
     path: '/api/v1/tenants/:id',
@@ -121,7 +165,7 @@ export const tenantRoutes = (deps: Deps): Route[] => [
       load: lockedTenant,
       resource: tenantResource,
       takesAway: () => verb !== 'activate',
-      act: async (tx, { caller }, tenant) => showTenant(await changeStatus(tx, deps, caller, tenant, verb)),
+      act: async (tx, { caller }, tenant) => show(deps, await changeStatus(tx, deps, caller, tenant, verb)),
     }),
   ),
 ]

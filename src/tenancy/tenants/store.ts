@@ -9,6 +9,7 @@ import { isFromBefore } from '../../database/proven-address.ts'
 import { lockTenants } from '../../database/revisions.ts'
 import { byWord, defineList, type ListPage } from '../../lists/list.ts'
 import { isOfSubject } from '../members/subject-store.ts'
+import { brandingRow, logoRow } from './branding.ts'
 
 /** By what searches name people: the setting `subject_id` of a tenant. */
 export const subjectIds = ['id', 'email', 'external_id'] as const
@@ -28,6 +29,8 @@ const tenantRow = z.object({
     time_zone: z.string().default('UTC'),
     allowed_email_domains: z.array(z.string()).default([]),
     subject_id: z.enum(subjectIds).default('id'),
+    branding: brandingRow.default({}),
+    logo: logoRow.nullable().default(null),
   }),
   created_at: z.number(),
   updated_at: z.number(),

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { isTimeZone } from '../../policy-engine/evaluate/local-time.ts'
 import { written } from '../../request/body/known-members.ts'
 import { rfc3339, timestamp } from '../../request/body/schemas.ts'
+import { brandingChange, brandingSchema, logoPath } from './branding.ts'
 import { domainName } from './email-domains.ts'
 import { subjectIds, type TenantRow, tenantStatus } from './store.ts'
 
@@ -25,7 +26,7 @@ const subjectIdMeaning =
 
 const newTenantBody = z.object({ name: tenantName, slug: slug.optional() })
 
-/** Settings are merged key by key. */
+/** Settings are merged key by key, and so are the members of `branding`. */
 export const tenantChange = z.object({
   name: tenantName.optional(),
   settings: z
@@ -46,6 +47,7 @@ export const tenantChange = z.object({
           .enum(subjectIds, `subject_id is ${subjectIds.join(', ')}.`)
           .optional()
           .meta({ description: subjectIdMeaning }),
+        branding: brandingChange.optional(),
       },
       'Give the settings as an object.',
     )
@@ -68,6 +70,7 @@ export const tenantSchema = z
       }),
       allowed_email_domains: z.array(z.string()),
       subject_id: z.enum(subjectIds).meta({ description: subjectIdMeaning }),
+      branding: brandingSchema,
     }),
     created_at: timestamp,
     updated_at: timestamp,
@@ -91,14 +94,23 @@ export const auditedTenant = ({ name, slug, status, settings }: TenantRow) => ({
   settings,
 })
 
-export const showTenant = ({ version: _version, name_key: _key, ...row }: TenantRow) => ({
+/** A tenant in an answer. `publicUrl` begins the address of its logo; policies see its path. */
+export const showTenant = ({ version: _version, name_key: _key, ...row }: TenantRow, publicUrl = '') => ({
   ...row,
+  settings: shownSettings(row, publicUrl),
   is_active: row.status === 'active',
   created_at: rfc3339(row.created_at),
   updated_at: rfc3339(row.updated_at),
   suspended_at: row.suspended_at === null ? null : rfc3339(row.suspended_at),
   archived_at: row.archived_at === null ? null : rfc3339(row.archived_at),
 })
+
+function shownSettings(
+  { id, settings: { logo, branding, ...settings } }: Pick<TenantRow, 'id' | 'settings'>,
+  publicUrl: string,
+) {
+  return { ...settings, branding: { ...branding, logo: logo && `${publicUrl}${logoPath(id, logo.file)}` } }
+}
 
 /** A tenant as a resource in policies. */
 export const tenantResource = (tenant: TenantRow) => ({

@@ -6,8 +6,13 @@ import { changesBetween } from '../../messages/audit/append-audit.ts'
 import { recordChange } from '../../messages/audit/record-change.ts'
 import { assertAmong } from '../../request/answer/etag.ts'
 import type { Caller } from '../../request/caller.ts'
+import { changedBranding, type LogoRow } from './branding.ts'
 import { changeTenant, findTenant, type TenantRow } from './store.ts'
 import { auditedTenant, type TenantChange } from './tenant-schemas.ts'
+
+type Change = Omit<TenantChange, 'settings'> & {
+  settings?: TenantChange['settings'] & { logo?: LogoRow | null }
+}
 
 /** Changes name and settings of the tenant of the path. Does nothing, and records no event, when nothing changes. */
 export async function updateTenant(
@@ -15,14 +20,15 @@ export async function updateTenant(
   { clock }: Deps,
   caller: Caller,
   before: TenantRow,
-  { body: change, ifMatch }: { body: TenantChange; ifMatch: Versions },
+  { body: change, ifMatch }: { body: Change; ifMatch: Versions },
 ): Promise<TenantRow> {
   const { tenantId, userId } = caller
   const at = clock()
   assertAmong(ifMatch, before.version)
   const { name, settings = {} } = change
+  const branding = settings.branding && changedBranding(before.settings.branding, settings.branding)
   const [isChanged, tenant] = await Promise.all([
-    changeTenant(tx, { id: tenantId, name, settings, at }),
+    changeTenant(tx, { id: tenantId, name, settings: { ...settings, ...(branding && { branding }) }, at }),
     findTenant(tx, tenantId, userId),
   ])
   if (!isChanged) return before
