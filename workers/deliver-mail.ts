@@ -1,4 +1,5 @@
 import { asWorker } from '../src/database/executor/transaction.ts'
+import type { Brand } from '../src/messages/mail/brand.ts'
 import type { Letter } from '../src/messages/mail/letter.ts'
 import {
   type ClaimedMail,
@@ -10,13 +11,14 @@ import {
 } from '../src/messages/mail/mail-store.ts'
 import { decideNotice, type NoticeDecision } from '../src/messages/mail/notice-windows.ts'
 import { stationeryFor } from '../src/messages/mail/stationery.ts'
-import { hourlyLimitOf, summaryOf, writeLetter } from '../src/messages/mail/templates.ts'
+import { hourlyLimitOf, isOfTenant, summaryOf, writeLetter } from '../src/messages/mail/templates.ts'
 import { acknowledge, type Effect, type NewDeadLetter } from '../src/messages/outbox/acknowledge.ts'
 import { appendEvent } from '../src/messages/outbox/append-event.ts'
 import { untilRecorded } from '../src/messages/outbox/until-recorded.ts'
 import { DelayedError } from '../src/messages/queues/delayed-error.ts'
 import type { MailQueue, Message } from '../src/messages/queues/queues.ts'
 import { RefusedForGood, UnrecoverableError } from '../src/observe/describe-error.ts'
+import { findBrand } from '../src/tenancy/tenants/brand-store.ts'
 import type { ActorMessage } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { fairSlots, type Slots } from './fair-slots.ts'
@@ -39,10 +41,10 @@ export function mailDeliverer(deps: WorkerDeps, slots: Slots) {
 async function deliver(deps: WorkerDeps, delivery: Delivery): Promise<void> {
   const { tenantId, message } = delivery
   const id = message.mail_id
-  const { mail, reader, decision } = await claim(deps, delivery)
+  const { mail, reader, brand, decision } = await claim(deps, delivery)
   if (decision.act === 'wait') throw new DelayedError(decision.waitMs)
   if (mail && decision.act !== 'withhold') {
-    const letter = letterOf(deps, mail, reader, decision)
+    const letter = letterOf(deps, mail, { reader, brand, decision })
     await deps.mail.send({ id, to: mail.to, at: deps.clock(), ...letter }).catch(refuse)
   }
   const record = () =>
@@ -65,28 +67,36 @@ interface Claimed {
   mail: ClaimedMail | null
   /** Null for an address without an account. */
   reader: Awaited<ReturnType<typeof findReader>>
+  /** Null for a mail in the name of the service. */
+  brand: Brand | null
   decision: NoticeDecision
 }
 
 /** Marks the mail as being sent, and decides about a notice in the same transaction. */
-function claim({ db, sealer, clock }: WorkerDeps, delivery: Delivery): Promise<Claimed> {
+function claim({ db, sealer, clock, config }: WorkerDeps, delivery: Delivery): Promise<Claimed> {
   const id = delivery.message.mail_id
   return asWorker(db, async (tx) => {
     const mail = await claimMail(tx, sealer, delivery, id)
-    const reader = mail && (await findReader(tx, mail.to))
-    const perHour = mail && hourlyLimitOf(mail.template)
-    if (!mail || perHour === null) return { mail, reader, decision: { act: 'send' } }
-    return { mail, reader, decision: await decideNotice(tx, { ...mail, id, perHour, at: clock() }) }
+    if (!mail) return { mail, reader: null, brand: null, decision: { act: 'send' } }
+    const [reader, brand] = await Promise.all([
+      findReader(tx, mail.to),
+      isOfTenant(mail.template) ? findBrand(tx, delivery.tenantId, publicUrlOf(config)) : null,
+    ])
+    const perHour = hourlyLimitOf(mail.template)
+    if (perHour === null) return { mail, reader, brand, decision: { act: 'send' } }
+    return { mail, reader, brand, decision: await decideNotice(tx, { ...mail, id, perHour, at: clock() }) }
   })
 }
+
+/** In development the API of the same process has no other address. */
+const publicUrlOf = ({ PUBLIC_URL, PORT }: WorkerDeps['config']) => PUBLIC_URL ?? `http://localhost:${PORT}`
 
 function letterOf(
   { config }: WorkerDeps,
   { template, variables, languages }: ClaimedMail,
-  reader: Claimed['reader'],
-  decision: NoticeDecision,
+  { reader, brand, decision }: Omit<Claimed, 'mail'>,
 ): Letter {
-  const stationery = stationeryFor(config, { ...reader, languages })
+  const stationery = stationeryFor(config, { ...reader, languages }, brand)
   const letter = writeLetter(template, variables, stationery)
   return decision.act === 'summarise' ? summaryOf(stationery, letter, decision.notSent) : letter
 }

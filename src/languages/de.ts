@@ -414,6 +414,7 @@ export const de: Texts = {
   },
 
   pages: {
+    brand: { terms: 'Nutzungsbedingungen', privacy: 'Datenschutz', support: 'Hilfe' },
     email: 'E-Mail-Adresse',
     first_name: 'Vorname',
     last_name: 'Nachname',

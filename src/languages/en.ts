@@ -425,6 +425,8 @@ export const en = {
 
   /** By page (src/pages/sign-in). */
   pages: {
+    /** Links of an organisation, below its pages and mails. */
+    brand: { terms: 'Terms', privacy: 'Privacy', support: 'Help' },
     email: 'E-mail address',
     first_name: 'First name',
     last_name: 'Last name',

@@ -1,5 +1,6 @@
 import { type Html, html } from '../../text/html.ts'
-import type { Brand, Part, Stationery } from './letter.ts'
+import { accentInDark, type Brand, shownSize } from './brand.ts'
+import type { Part, Stationery } from './letter.ts'
 
 // What mail clients keep: tables, inline styles, one style element, for dark mode and narrow windows. No class
 // carries what a client without style elements would miss.
@@ -10,7 +11,7 @@ const quiet = { class: 'quiet', style: `${font};font-size:14px;line-height:1.55;
 const small = `${font};font-size:13px;line-height:1.5;color:#515f63`
 type Tone = typeof ink
 
-const styles = `
+const stylesFor = (accent: string) => `
 :root { color-scheme: light dark; supported-color-schemes: light dark }
 @media (max-width: 480px) {
   .outer { padding: 0 !important }
@@ -26,6 +27,8 @@ const styles = `
   .sunken { background: #0a0f11 !important; border-color: #242c2f !important }
   .line { border-color: #242c2f !important }
   .second { border-color: #4b5659 !important }
+  .button { background: ${accentInDark(accent)} !important; color: #06171a !important }
+  .logo { padding: 6px 10px !important; background: #ffffff !important; border-radius: 8px !important }
 }
 `
 
@@ -54,7 +57,7 @@ export const page = (
 <meta name="supported-color-schemes" content="light dark">
 <meta name="format-detection" content="telephone=no,date=no,address=no,email=no,url=no">
 <title>${subject}</title>
-<style>${styles}</style>
+<style>${stylesFor(stationery.brand.accent)}</style>
 </head>
 <body class="ground" style="margin:0;padding:0;background:#f0f5f5">
 <div style="display:none;max-height:0;overflow:hidden;mso-hide:all">${preview.charAt(0).toUpperCase()}${preview.slice(1)}${filler}</div>
@@ -66,7 +69,7 @@ export const page = (
 <tr><td class="card" style="padding:36px 40px 20px;background:#ffffff;border:1px solid #dfe4e4;border-radius:12px">
 <h1 class="ink" style="margin:0 0 20px;${ink.style};font-size:22px;line-height:1.3;font-weight:600;letter-spacing:-.01em">${subject}</h1>
 ${parts.map((part) => shown(part, stationery, ink))}${aside.length > 0 ? rule : ''}${aside.map((part) => shown(part, stationery, quiet))}</td></tr>
-<tr><td class="foot quiet" style="padding:20px 4px 8px;${small}">${stationery.texts.mails.frame.signed(stationery.service)}</td></tr>
+<tr><td class="foot quiet" style="padding:20px 4px 8px;${small}">${stationery.texts.mails.frame.signed(stationery.service)}${more(stationery)}</td></tr>
 </table>
 <!--[if mso]></td></tr></table><![endif]-->
 </td></tr>
@@ -75,15 +78,23 @@ ${parts.map((part) => shown(part, stationery, ink))}${aside.length > 0 ? rule : 
 </html>
 `
 
-function head({ name, logoUrl, accent }: Brand): Html {
-  if (logoUrl !== null)
-    return html`<img src="${logoUrl}" alt="${name}" height="32" style="display:block;height:32px;border:0">`
+/** Fixed in both directions: a client can show the mail before the image, or without it. */
+function head({ name, logo, accent }: Brand): Html {
+  if (logo) {
+    const { width, height } = shownSize(logo, { width: 240, height: 40 })
+    return html`<img class="logo ink" src="${logo.url}" alt="${name}" width="${String(width)}" height="${String(height)}" style="display:block;width:${String(width)}px;height:${String(height)}px;border:0;${ink.style};font-weight:600">`
+  }
   const [initial = ''] = name.toUpperCase()
   return html`<table role="presentation" cellpadding="0" cellspacing="0" border="0"><tr>
-<td width="28" height="28" align="center" style="${font};font-size:15px;font-weight:700;line-height:28px;color:#ffffff;background:${accent};border-radius:7px" aria-hidden="true">${initial}</td>
+<td width="28" height="28" align="center" style="${font};font-size:15px;font-weight:700;line-height:28px;color:#ffffff;background:${accent};border-radius:7px" class="button" aria-hidden="true">${initial}</td>
 <td class="ink" style="padding-left:10px;${ink.style};font-weight:600">${name}</td>
 </tr></table>`
 }
+
+const more = ({ brand: { links }, texts }: Stationery): Html | null =>
+  links.length === 0
+    ? null
+    : html`<br>${links.map(({ to, url }, n) => html`${n > 0 ? ' · ' : ''}<a href="${url}" class="quiet" style="color:#515f63">${texts.pages.brand[to]}</a>`)}`
 
 const rule = html`<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0"><tr><td class="line" style="padding-top:20px;border-bottom:1px solid #dfe4e4;font-size:0;line-height:0">&nbsp;</td></tr><tr><td height="20" style="font-size:0;line-height:0">&nbsp;</td></tr></table>
 `
@@ -108,7 +119,7 @@ ${part.words}
       return html`<table width="100%" cellpadding="0" cellspacing="0" border="0" style="margin:4px 0 20px">${part.facts.map(fact)}</table>
 `
     case 'button':
-      return html`<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="margin:8px 0 16px"><tr><td style="background:${stationery.brand.accent};border-radius:8px"><a href="${part.link}" style="display:inline-block;padding:12px 22px;${font};font-size:16px;line-height:1.25;font-weight:600;color:#ffffff;text-decoration:none">${part.words}</a></td></tr></table>
+      return html`<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="margin:8px 0 16px"><tr><td class="button" style="background:${stationery.brand.accent};border-radius:8px"><a href="${part.link}" class="button" style="display:inline-block;padding:12px 22px;border-radius:8px;${font};font-size:16px;line-height:1.25;font-weight:600;color:#ffffff;text-decoration:none">${part.words}</a></td></tr></table>
 ${plainLink(part.link, stationery)}`
     case 'undo':
       return html`<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="margin:0 0 12px"><tr><td class="second" style="border:1px solid #a9b4b7;border-radius:8px"><a href="${part.link}" class="ink" style="display:inline-block;padding:8px 16px;${font};font-size:14px;line-height:1.4;font-weight:600;color:#152025;text-decoration:none">${part.words}</a></td></tr></table>

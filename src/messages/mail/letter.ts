@@ -1,5 +1,6 @@
 import type { Texts } from '../../languages/en.ts'
 import type { MailText, Reader } from '../../languages/mail-text.ts'
+import type { Brand } from './brand.ts'
 import { oneLine } from './free-text.ts'
 import { page } from './letter-page.ts'
 
@@ -8,15 +9,6 @@ export interface Letter {
   subject: string
   text: string
   html: string
-}
-
-/** In whose name a mail comes. */
-export interface Brand {
-  name: string
-  /** An address of the service that gives the logo; null shows the name alone. */
-  logoUrl: string | null
-  /** The colour of buttons, `#rrggbb`, with a contrast of 4.5 to 1 or more against white. */
-  accent: string
 }
 
 /** For whom a mail is written, and in whose name. */
@@ -48,7 +40,9 @@ export function letter(stationery: Stationery, content: Content): Letter {
   const { subject, says, firstName = '' } = content
   const parts = [...paragraphs([hello(firstName), ...says]), ...middle(content), ...paragraphs(content.next)]
   const aside = [...paragraphs(content.otherwise), ...button('undo', content.undo, content.undoLink)]
-  const text = [...[...parts, ...aside].map(textOf), `-- \n${signed(stationery.service)}`].join('\n\n')
+  const links = stationery.brand.links.map(({ to, url }) => `${stationery.texts.pages.brand[to]}: ${url}`)
+  const foot = [signed(stationery.service), ...links]
+  const text = [...[...parts, ...aside].map(textOf), `-- \n${foot.join('\n')}`].join('\n\n')
   const preview = oneLine(says[0] ?? '')
   return { subject, text: `${text}\n`, html: page(stationery, { subject, preview, parts, aside }).source }
 }

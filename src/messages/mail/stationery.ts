@@ -1,6 +1,7 @@
 import { chooseLanguage } from '../../languages/choose-language.ts'
 import { formatMoment } from '../../languages/format.ts'
 import type { Config } from '../../settings/config.ts'
+import { type Brand, serviceAccent } from './brand.ts'
 import type { Stationery } from './letter.ts'
 
 /** What is known of a reader: null or undefined is not known. */
@@ -13,13 +14,14 @@ export interface Recipient {
   languages?: string | undefined
 }
 
-/** The colour of buttons: that of the console. */
-const accent = '#006561'
-
-/** The language, the time zone and the brand of a mail. Without hints it is in English, with times in UTC. */
+/**
+ * The language, the time zone and the brand of a mail. Without hints it is in English, with times in UTC, and in the name of the
+ * service.
+ */
 export function stationeryFor(
   { OTP_TOTP_ISSUER_NAME: service }: Pick<Config, 'OTP_TOTP_ISSUER_NAME'>,
   { locale, zoneinfo, languages }: Recipient = {},
+  brand: Brand | null = null,
 ): Stationery {
   const texts = chooseLanguage(locale, languages)
   const own = locale ? new Intl.Locale(locale) : null
@@ -29,6 +31,6 @@ export function stationeryFor(
     texts,
     service,
     moment: (at) => formatMoment(at, format, zoneinfo ?? undefined),
-    brand: { name: service, logoUrl: null, accent },
+    brand: brand ?? { name: service, logo: null, accent: serviceAccent, links: [] },
   }
 }

@@ -100,6 +100,13 @@ export function hourlyLimitOf(name: string): number | null {
   return known.queue === 'notices' ? known.perHour : null
 }
 
+/**
+ * Whether a mail is about one tenant, and comes in its name. Mails about an account come in the name of the service: a tenant does not
+ * speak for the accounts of its members, and that of a stranger could be the first that an account belongs to.
+ */
+export const isOfTenant = (name: string): boolean =>
+  'tenantName' in templates[templateNamed(name)].variables.shape
+
 /** Writes the mail about `notSent` notices that had the subject of `first`. */
 export const summaryOf = (stationery: Stationery, { subject }: Letter, notSent: number): Letter =>
   letter(stationery, stationery.texts.mails.summary(subject, notSent))

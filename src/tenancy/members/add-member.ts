@@ -3,7 +3,8 @@ import type { Deps } from '../../deps.ts'
 import { ApiError, invalidField, notFound } from '../../errors.ts'
 import { changesBetween } from '../../messages/audit/append-audit.ts'
 import { recordChange } from '../../messages/audit/record-change.ts'
-import { makeLink } from '../../messages/links/one-time-link.ts'
+import { linkUrl } from '../../messages/links/mailed-links.ts'
+import { makeLinkToken } from '../../messages/links/one-time-link.ts'
 import { signature } from '../../messages/mail/free-text.ts'
 import { sendMail } from '../../messages/mail/send-mail.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
@@ -86,7 +87,7 @@ interface Added {
 async function mailAdded(tx: Tx, deps: Deps, caller: Caller, added: Added): Promise<void> {
   const { tenantId, requestInfo, auth } = caller
   const { user, membershipId, tenantName, at } = added
-  const link = await makeLink(tx, deps, {
+  const token = await makeLinkToken(tx, {
     purpose: 'tenant_leave',
     userId: user.id,
     tenantId,
@@ -95,6 +96,7 @@ async function mailAdded(tx: Tx, deps: Deps, caller: Caller, added: Added): Prom
     at,
     lifeMs: deps.config.INVITATION_VALIDITY_SECONDS * 1000,
   })
+  const link = linkUrl(deps, 'tenant_leave', token, { organization: tenantId })
   await sendMail(tx, deps.sealer, {
     tenantId,
     to: user.email,

@@ -136,10 +136,16 @@ t.test('a mail has the language, the form of dates and the time zone of its read
 })
 
 t.test('the brand of a mail is its name, its logo and the colour of its button', async (t) => {
-  const brand = { name: 'Nord & Wind', logoUrl: 'https://id.acme.example/logo.png', accent: '#7a1f5c' }
+  const logo = { url: 'https://id.acme.example/logo.png', width: 300, height: 30 }
+  const links = [{ to: 'privacy' as const, url: 'https://nord.example/privacy' }]
+  const brand = { name: 'Nord & Wind', logo, accent: '#7a1f5c', links }
   const { html } = writeLetter('password_reset', samples.password_reset, { ...english, brand })
-  t.match(html, '<img src="https://id.acme.example/logo.png" alt="Nord &amp; Wind"')
+  t.match(
+    html,
+    '<img class="logo ink" src="https://id.acme.example/logo.png" alt="Nord &amp; Wind" width="240" height="24"',
+  )
   t.match(html, 'background:#7a1f5c')
+  t.match(html, '<a href="https://nord.example/privacy"')
   t.match(writeLetter('password_reset', samples.password_reset, english).html, />Acme<\/td>/)
 })
 
