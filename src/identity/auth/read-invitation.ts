@@ -10,6 +10,7 @@ export interface ReadInvitation {
   email: string
   /** Whether the address has an account. */
   hasAccount: boolean
+  tenantId: string
   tenantName: string
   /** As its mail names who invites; empty for a person without a name and a proven address, or who is a member no more. */
   inviter: string
@@ -23,10 +24,10 @@ export interface ReadInvitation {
  */
 export async function readInvitation(deps: Deps, token: string): Promise<ReadInvitation> {
   const offer = await findLiveOffer(deps, token)
-  const { email, tenant_name: tenantName } = offer
+  const { email, tenant_id: tenantId, tenant_name: tenantName } = offer
   return readAsSystem(deps.db, 'the holder of the token need not be logged in', async (read) => {
     const [terms, account] = await Promise.all([findTerms(read, offer), findCredentials(read, email)])
     const inviter = terms?.inviter ? signature(terms.inviter) : ''
-    return { email, hasAccount: account !== null, tenantName, inviter, roles: terms?.roles ?? [] }
+    return { email, hasAccount: account !== null, tenantId, tenantName, inviter, roles: terms?.roles ?? [] }
   })
 }

@@ -9,7 +9,7 @@ import { button, form, nextStep, refusalOf, sentenceOf } from '../sign-in/elemen
 import { afterFactor } from '../sign-in/password.ts'
 import { nameFields, newPassword } from '../sign-in/register.ts'
 import { nameOf, type Profile, signOut } from '../sign-in/session.ts'
-import { go, page, type Shown, type SignInPage, type Visit } from '../sign-in/visit.ts'
+import { go, inNameOf, page, type Shown, type SignInPage, type Visit } from '../sign-in/visit.ts'
 import { card, closeStep, deadCard, incompleteCard, signInStep } from './cards.ts'
 import { carryToken, forgetToken, tokenField, tokenOf } from './carried-token.ts'
 
@@ -40,6 +40,7 @@ export const invitationPage = (deps: Deps, calls: Calls): SignInPage => {
         profileOf(visit),
       ])
       if (invitation instanceof ApiError) return failed({ ...visit, refusal: invitation })
+      inNameOf(visit, invitation.tenantId)
       return offer(visit, invitation, profile, token)
     },
     async submit(visit) {

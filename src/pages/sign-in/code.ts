@@ -5,7 +5,7 @@ import { cookieOf } from '../browser-session/credentials.ts'
 import type { Calls, SignInAnswer } from './calls.ts'
 import { button, field, form, link, refusalOf } from './elements.ts'
 import { passkeyForm } from './passkey-button.ts'
-import { go, page, type Shown, type SignInPage, signedIn, type Visit } from './visit.ts'
+import { go, inNameOf, page, type Shown, type SignInPage, signedIn, type Visit } from './visit.ts'
 
 /** Asks for a second factor: a code of an app, a recovery code, one that is mailed, or a passkey. */
 export const codePages = (deps: Deps, calls: Calls): SignInPage[] => [
@@ -32,6 +32,7 @@ export async function codeForm(deps: Deps, visit: Visit): Promise<Shown> {
   const row = await cookieOf(deps, visit.http, loginCookie)
   if (!row?.pending_id) return go('')
   if (row.methods.length === 0) return go('set-up')
+  if (row.pending_tenant_id && !visit.flow.tenantId) inNameOf(visit, row.pending_tenant_id)
   const { texts } = visit
   return page(
     texts.code.title,

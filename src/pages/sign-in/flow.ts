@@ -16,6 +16,8 @@ export interface Flow {
   email?: string
   /** The language that was chosen (BCP 47). */
   locale?: string | undefined
+  /** The tenant whose look the pages have. */
+  tenantId?: string | undefined
   /** Where the sign-in leads that a mailed link goes on with. */
   returnTo?: string | null
   /** Of the mailed link that was asked for last. */
@@ -49,8 +51,8 @@ export function readFlow({ config, sealer, clock }: FlowDeps, http: Context): Fl
     const opened = sealer.open(purpose, Buffer.from(value, 'base64url'), 'cookie')
     const { at, ...flow } = JSON.parse(opened) as Flow & { at: number }
     if (clock() - at <= lifeMs) return flow
-    const { id: before, locale, registered, returnTo = null } = flow
-    return { ...newFlow(), before, locale, registered, returnTo }
+    const { id: before, locale, tenantId, registered, returnTo = null } = flow
+    return { ...newFlow(), before, locale, tenantId, registered, returnTo }
   } catch {
     return null
   }

@@ -10,12 +10,14 @@ import { invitationPage, isLive } from '../links/invitation.ts'
 import { isLinkPage, linkPages } from '../links/link-pages.ts'
 import { magicLinkPage, magicLinkScript } from '../links/magic-link.ts'
 import { addressPage } from './address.ts'
+import { brandFinder, lookOfQuery } from './brand.ts'
 import type { Calls, PageDeps } from './calls.ts'
 import { codePages } from './code.ts'
 import { nextStep, pageUrl, sentenceOf } from './elements.ts'
 import { formToken, isFormOf, newFlow, readFlow, writeFlow } from './flow.ts'
 import { forgotPages } from './forgot.ts'
 import { documentOf, headers, type Look } from './layout.ts'
+import { lookFiles } from './look-files.ts'
 import { mailedLinkPages } from './mailed-link.ts'
 import { passkeyPages } from './passkey.ts'
 import { passwordPage } from './password.ts'
@@ -50,7 +52,7 @@ export function signInPages(deps: PageDeps, calls: Calls): Middleware {
   ]
   const style = fromBrowser('/sign-in/style.css', 'sign-in.css')
   const script = fromBrowser('/sign-in/passkey.js', 'passkey.js')
-  const look: Look = { style: style.href, script: script.href }
+  const look: Look = { style: style.href, script: script.href, brandOf: brandFinder(deps) }
   const served: Served[] = pages.flatMap((one) => [
     { method: 'GET', path: pathOf(one), handle: showing(deps, look, one) },
     ...(one.submit
@@ -59,6 +61,7 @@ export function signInPages(deps: PageDeps, calls: Calls): Middleware {
   ])
   const files = [style, script, magicLinkScript]
   served.push(...files.map(({ path, serve }) => ({ method: 'GET' as const, path, handle: serve })))
+  served.push(...lookFiles(deps))
   return inFolder(deps, look, dispatch(served))
 }
 
@@ -97,7 +100,7 @@ const inFolder =
       http.set(error.headers)
       const content = html`<p class="alert" role="alert">${sentenceOf(visit.texts, error)}</p>
 ${nextStep(visit, isLinkPage(http.path) ? http.path : '', visit.texts.again)}`
-      write(http, look, visit, { title: visit.texts.errorTitle, content }, error.status)
+      await write(http, look, visit, { title: visit.texts.errorTitle, content }, error.status)
     } finally {
       http.state.measuredAs = 'sign_in_page'
     }
@@ -107,7 +110,8 @@ const showing =
   (deps: PageDeps, look: Look, { show }: SignInPage): Middleware =>
   async (http) => {
     const visit = visitOf(deps, http, {})
-    answer(http, look, visit, await show(visit))
+    await lookOfQuery(deps, visit)
+    await answer(http, look, visit, await show(visit))
   }
 
 const submitting =
@@ -119,13 +123,13 @@ const submitting =
     const visit = visitOf(deps, http, form)
     assertOwnForm(deps, visit, takesLate === true)
     try {
-      answer(http, look, visit, await submit!(visit))
+      await answer(http, look, visit, await submit!(visit))
     } catch (thrown) {
       const refusal = asApiError(thrown)
       if (refusal.status >= 500) throw thrown
       http.state.error = refusal
       const shown = await show({ ...visit, refusal })
-      answer(http, look, visit, shown)
+      await answer(http, look, visit, shown)
       if (shown.kind === 'page') http.status = refusal.status === 401 ? 400 : refusal.status
     }
   }
@@ -174,11 +178,11 @@ function visitOf(deps: PageDeps, http: Context, form: Record<string, string>): V
   return visit
 }
 
-function answer(http: Context, look: Look, visit: Visit, shown: Shown): void {
+async function answer(http: Context, look: Look, visit: Visit, shown: Shown): Promise<void> {
   switch (shown.kind) {
     case 'page':
       visit.keep({}) // its forms have their time from now on
-      write(http, look, visit, shown)
+      await write(http, look, visit, shown)
       break
     case 'data':
       http.set('Cache-Control', 'no-store')
@@ -189,7 +193,7 @@ function answer(http: Context, look: Look, visit: Visit, shown: Shown): void {
       break
     case 'leave': {
       const to = `${visit.prefix}${shown.to}`
-      if (http.method === 'POST') write(http, look, visit, leading(visit, to))
+      if (http.method === 'POST') await write(http, look, visit, leading(visit, to))
       else redirect(http, to)
     }
   }
@@ -208,15 +212,15 @@ function redirect(http: Context, to: string): void {
   http.set('Location', to)
 }
 
-function write(
+async function write(
   http: Context,
   look: Look,
   visit: Visit,
-  shown: Parameters<typeof documentOf>[2],
+  shown: Parameters<typeof documentOf>[3],
   status = 200,
-): void {
+): Promise<void> {
   http.status = status
   http.set(headers)
   http.type = 'html'
-  http.body = documentOf(look, visit, shown).source
+  http.body = documentOf(look, visit, await look.brandOf(visit), shown).source
 }

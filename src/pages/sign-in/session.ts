@@ -9,7 +9,7 @@ import { type Calls, type SignInAnswer, unlessSignedOut } from './calls.ts'
 import { button, form, link, refusalOf } from './elements.ts'
 import { forgetFlow } from './flow.ts'
 import { afterFactor } from './password.ts'
-import { go, page, type SignInPage, signedIn, type Visit } from './visit.ts'
+import { go, inNameOf, page, type SignInPage, signedIn, type Visit } from './visit.ts'
 
 interface Tenant {
   id: string
@@ -89,6 +89,7 @@ export const nameOf = ({ first_name, last_name, email }: Profile) =>
 function signedInAs(visit: Visit, profile: Profile, invitations: Received[]) {
   const { texts } = visit
   const { current_tenant: tenant, memberships, email } = profile
+  inNameOf(visit, tenant.id)
   return page(
     texts.signedIn.title,
     html`<p class="who"><span>${nameOf(profile)}</span> <small>${email} · ${tenant.name}</small></p>
@@ -102,6 +103,7 @@ ${form(visit, 'sign-out', button(texts.signedIn.signOut, { quiet: true }))}`,
 
 function chooser(visit: Visit, { memberships, current_tenant: current }: Profile) {
   const { texts } = visit
+  inNameOf(visit, current.id)
   const choices = memberships.map(
     ({ tenant }) =>
       html`<li>${button(tenant.id === current.id ? `${tenant.name} ✓` : tenant.name, {

@@ -9,7 +9,7 @@ import { factorFields, notYet } from './code.ts'
 import { button, field, form, refusalOf } from './elements.ts'
 import { credentialOf, optionsPage } from './passkey.ts'
 import { afterFactor } from './password.ts'
-import { go, page, type Shown, type SignInPage, signedIn, type Visit } from './visit.ts'
+import { go, inNameOf, page, type Shown, type SignInPage, signedIn, type Visit } from './visit.ts'
 
 interface Person {
   email: string
@@ -30,6 +30,7 @@ export const stepUpPages = (deps: Deps, calls: Calls): SignInPage[] => {
   async function show(visit: Visit): Promise<Shown> {
     const person = await personOf(visit)
     if (!person) return go('')
+    inNameOf(visit, person.current_tenant.id)
     if (!person.mfa_enabled) return page(visit.texts.stepUp.title, passwordFields(visit, person))
     const { results } = (await calls.devices(visit.http)) as Devices
     const on = channelsOn(deps.config)

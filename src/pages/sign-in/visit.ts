@@ -47,6 +47,11 @@ export interface SignInPage {
   submit?(visit: Visit): Promise<Shown>
 }
 
+/** From here on, the pages have the look of this tenant. */
+export function inNameOf({ flow, keep }: Visit, tenantId: string): void {
+  if (flow.tenantId !== tenantId) keep({ tenantId })
+}
+
 export const page = (title: string, content: Html): Shown => ({ kind: 'page', title, content })
 export const data = (body: object): Shown => ({ kind: 'data', body })
 export const go = (to: string): Shown => ({ kind: 'go', to })
