@@ -188,6 +188,7 @@ t.test('these bodies refuse every member that they do not know; the others missp
     'PUT /api/v1/resources',
     'PUT /api/v1/resources/:resource_type/:resource_id',
     'PUT /api/v1/tenants/:id',
+    'PUT /api/v1/tenants/:id/branding/logo',
     'PUT /api/v1/tenants/:id/departments/:did',
     'PUT /api/v1/tenants/:id/members/:mid',
     'PUT /api/v1/tenants/:id/roles/:rid',

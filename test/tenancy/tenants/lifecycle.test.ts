@@ -25,6 +25,7 @@ t.test(
       time_zone: 'UTC',
       subject_id: 'id',
       allowed_email_domains: ['example.com', 'other.example.org'],
+      branding: { logo: null },
     })
     await expect(200, owner.put(`${path}/`, {}))
     await expect(200, owner.put(`${path}/`, { slug: 'another', id: randomUUID(), status: 'archived' }))
