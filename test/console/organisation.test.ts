@@ -2,7 +2,8 @@ import t from 'tap'
 import { noChromium } from '../helpers/chromium.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { changeRows } from '../identity/otp/authenticator.ts'
-import { assertSound, follow, heading, openChromium, signIn } from './real-browser.ts'
+import { pngOf } from '../tenancy/tenants/sample-images.ts'
+import { assertNarrow, assertSound, follow, heading, openChromium, signIn } from './real-browser.ts'
 
 // Events, webhooks and the organisation in a real browser.
 
@@ -49,6 +50,22 @@ t.test(
     await assertSound(t, page, 'a webhook')
 
     await page.getByRole('link', { name: 'Settings' }).click()
+    const branding = page.locator('form').filter({ hasText: 'Sign-in pages and mails' })
+    const accent = branding.getByLabel('Colour of buttons and links')
+    const save = branding.getByRole('button', { name: 'Save' })
+    await accent.fill('#ffd400')
+    await save.click()
+    await branding.getByText('Choose a darker one').waitFor()
+    await accent.fill('#7a1f5c')
+    const image = { name: 'logo.png', mimeType: 'image/png', buffer: pngOf(200, 50) }
+    await branding.locator('input[type=file]').setInputFiles(image)
+    await branding.getByRole('img', { name: 'Logo' }).waitFor()
+    t.equal(await accent.inputValue(), '#7a1f5c', 'what was typed stays')
+    await save.click()
+    await page.getByText('Pages and mails are changed').first().waitFor()
+    await assertSound(t, page, 'branding')
+    await branding.getByRole('button', { name: 'Dark' }).click()
+    await assertNarrow(t, page, 'branding', { look: true })
     await page.getByRole('button', { name: 'Suspend' }).click()
     await dialog.getByRole('button', { name: 'Suspend' }).click()
     await page.getByText('The organisation is suspended').first().waitFor()

@@ -6,6 +6,7 @@ import { LoadingPage } from '../parts/loading.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { Page } from '../parts/page.tsx'
 import { useMay, useProfile } from '../session/session.ts'
+import { BrandingCard } from './branding.tsx'
 import { Lifecycle } from './lifecycle.tsx'
 import { EntryCard, GeneralCard } from './settings.tsx'
 import { texts } from './texts.ts'
@@ -16,6 +17,9 @@ export interface Read {
   tenant: Tenant
   etag: string | null
 }
+
+/** What the form of the branding has: a new logo leaves what is typed there. */
+const ownBranding = ({ settings: { branding } }: Tenant) => JSON.stringify({ ...branding, logo: null })
 
 export function OrganisationPage() {
   const { id } = useProfile().current_tenant
@@ -38,6 +42,7 @@ export function OrganisationPage() {
       {/* A change elsewhere gives the forms new values. */}
       <GeneralCard key={`general ${tenant.updated_at}`} {...{ tenant, etag }} fixed={!mayChange} />
       <EntryCard key={`entry ${tenant.updated_at}`} {...{ tenant, etag }} fixed={!mayChange} />
+      <BrandingCard key={`branding ${ownBranding(tenant)}`} {...{ tenant, etag }} fixed={!mayChange} />
       {may('tenant:suspend') && <Lifecycle tenant={tenant} />}
     </Page>
   )

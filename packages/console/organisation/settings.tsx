@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { call } from '../api/client.ts'
+import { call, type Input } from '../api/client.ts'
 import { approvable } from '../parts/approvable.ts'
 import { Button } from '../parts/button.tsx'
 import { confirmed } from '../parts/confirmation.tsx'
@@ -15,10 +15,10 @@ import { textOf, useSubmit } from '../session/use-submit.ts'
 import type { Read } from './organisation-page.tsx'
 import { texts } from './texts.ts'
 
-type Change = { name?: string; settings?: Partial<Read['tenant']['settings']> }
+type Change = NonNullable<Input<'PATCH /tenants/{id}/'>['body']>
 
 /** Sends what a form changes. A change by another person in the meantime is refused, not overwritten. */
-function useSave({ tenant, etag }: Read, changeOf: (form: FormData) => Change, done: string) {
+export function useSave({ tenant, etag }: Read, changeOf: (form: FormData) => Change, done: string) {
   const client = useQueryClient()
   return useSubmit(async (form) => {
     await approvable(
@@ -39,7 +39,7 @@ function useSave({ tenant, etag }: Read, changeOf: (form: FormData) => Change, d
   })
 }
 
-interface Shown extends Read {
+export interface Shown extends Read {
   fixed: boolean
 }
 
@@ -156,23 +156,35 @@ export function EntryCard({ fixed, ...read }: Shown) {
   )
 }
 
-function Form({
+export function Form({
   title,
+  about,
   save,
   go,
   fixed,
+  onChange,
+  beside,
   children,
 }: {
   title: string
+  about?: string
   save: ReturnType<typeof useSubmit>
   go: string
   fixed: boolean
+  onChange?: (form: FormData) => void
+  /** Below the fields. */
+  beside?: ReactNode
   children: ReactNode
 }) {
   return (
-    <form onSubmit={save.onSubmit} noValidate>
+    <form
+      onSubmit={save.onSubmit}
+      onInput={({ currentTarget }) => onChange?.(new FormData(currentTarget))}
+      noValidate
+    >
       <Card
         title={title}
+        about={about}
         foot={
           !fixed && (
             <Button type="submit" kind="primary" busy={save.busy}>
@@ -184,6 +196,7 @@ function Form({
         <div className="card-body">
           <Refused problem={save.problem}>{children}</Refused>
         </div>
+        {beside}
       </Card>
     </form>
   )
