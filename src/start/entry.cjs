@@ -32,7 +32,7 @@ const usages = {
   tour: 'npm run tour [-- --url <url>]\n\n  Walk through the running service, step by step',
   bench:
     'npm run bench [-- --quick] [--only <part or suite>,...] [--rounds 5] [--seconds 5] [--clients 32] [--minutes 10] [--json] [--profile] [--write]\n\n  Run the benchmarks. --quick: those that end within five minutes. --write puts the figures into bench/RESULTS.md',
-  test: 'npm test [-- <file or folder> ...] [--jobs 4]\n\n  Run every test except the nightly ones (npm run test:all), or the named files. --jobs: number of parallel processes',
+  test: 'npm test [-- <file or folder> ...] [--jobs 6]\n\n  Run every test except the nightly ones (npm run test:all), or the named files. --jobs: number of parallel processes',
   adversary:
     'npm run adversary [-- --quick] [--only <attack>,...] [--mutations]\n\n  Attack a service of its own, on a temporary Postgres, and print what was tried and found. --mutations: prove that the attacks find mistakes, by making some in a copy of the checkout',
   build:

@@ -12,7 +12,7 @@ export const volatileSettings = {
   fsync: 'off',
   synchronous_commit: 'off',
   full_page_writes: 'off',
-  max_connections: '400',
+  max_connections: '800',
   max_wal_size: '256MB',
 }
 

@@ -70,7 +70,8 @@ async function test(): Promise<number> {
   const { options: values, words } = scriptArguments('test', {
     all: flag('The nightly tests, too'),
     distributed: flag('On a distributed Postgres'),
-    jobs: defaulted('<n>', 'Number of parallel processes', wholeNumber(1, 99), 4),
+    // More than cores, because half of their time tests wait: for Postgres, a browser, or a time to pass.
+    jobs: defaulted('<n>', 'Number of parallel processes', wholeNumber(1, 99), 6),
   })
   const times = JSON.parse(await readFile(timesFile, 'utf8').catch(() => '{}')) as Record<string, number>
   const citus = values.distributed ? await findCitus() : null

@@ -74,26 +74,22 @@ t.test('a skip is listed with its reason, and fails the run in CI', async (t) =>
   t.match(inCi, { code: 1, out: /\n0 passed, 0 failed, 1 skipped\nCI is set/ })
 })
 
-t.test('a failure or an uncaught error is shown, and fails the run', async (t) => {
-  const folder = t.testdir(fixtures)
-  const files = ['fails', 'throws', 'passes'].map((name) => join(folder, `${name}.test.ts`))
-  const { code, out } = await npmTest(files, { TEST_DATABASE_URL: 'postgres://given' })
-  t.equal(code, 1)
-  t.match(out, /✗ .*fails\.test\.ts > sums up\n/)
-  t.match(out, /✗ .*throws\.test\.ts > a timer > thrown late\n/)
-  t.match(out, /✗ .*throws\.test\.ts > a promise > rejected alone\n/)
-  t.match(out, /\n1 passed, 3 failed, 0 skipped\n$/)
-})
-
-t.test('files share a process, each with its own test; a file whose process ends has failed', async (t) => {
-  const folder = t.testdir(fixtures)
-  const files = ['passes', 'dies', 'skips'].map((name) => join(folder, `${name}.test.ts`))
-  const { code, out } = await npmTest(files, { TEST_DATABASE_URL: 'postgres://given' })
-  t.equal(code, 1)
-  t.match(out, /✗ .*dies\.test\.ts {2}0 passed, 1 failed {2}0\.0 s, its process ended with SIGKILL\n/)
-  t.match(out, /✓ .*passes\.test\.ts {2}1 passed/)
-  t.match(out, /\n1 passed, 1 failed, 1 skipped\n$/)
-})
+t.test(
+  'files share a process, each with its own test; a failure, an uncaught error, and a file whose process ends fail the run',
+  async (t) => {
+    const folder = t.testdir(fixtures)
+    const names = ['passes', 'dies', 'skips', 'fails', 'throws']
+    const files = names.map((name) => join(folder, `${name}.test.ts`))
+    const { code, out } = await npmTest(files, { TEST_DATABASE_URL: 'postgres://given' })
+    t.equal(code, 1)
+    t.match(out, /✗ .*dies\.test\.ts {2}0 passed, 1 failed {2}0\.0 s, its process ended with SIGKILL\n/)
+    t.match(out, /✗ .*fails\.test\.ts > sums up\n/)
+    t.match(out, /✗ .*throws\.test\.ts > a timer > thrown late\n/)
+    t.match(out, /✗ .*throws\.test\.ts > a promise > rejected alone\n/)
+    t.match(out, /✓ .*passes\.test\.ts {2}1 passed/)
+    t.match(out, /\n1 passed, 4 failed, 1 skipped\n$/)
+  },
+)
 
 t.test('Ctrl-C ends the tests and the cluster at once', async (t) => {
   let url = ''
