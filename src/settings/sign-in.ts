@@ -1,3 +1,4 @@
+import { languages } from '../languages/choose-language.ts'
 import {
   boolean,
   domainName,
@@ -78,6 +79,11 @@ export const signInSettings = {
     text,
     'Bailiwick',
     'Name of the service in mails, authenticator apps and passkeys',
+  ),
+  DEFAULT_LANGUAGE: setting(
+    oneOf(...languages.map(({ code }) => code)),
+    'en',
+    'Language of mails and pages for a reader whose own is not known: `en` or `de`',
   ),
   OTP_STATIC_TOKEN_COUNT: setting(wholeNumber(1, 100), 10, 'Recovery codes per set'),
   PASSKEYS_ENABLED: setting(boolean, true, 'Passkeys on or off'),

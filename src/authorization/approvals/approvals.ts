@@ -40,8 +40,7 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
       if (!call.later) return
       const { action, userId } = call
       const request = { id, kind: 'call' as const, requester_id: userId, account_id: userId, action }
-      const { requestId } = requestInfo
-      await notifyParties(tx, deps, { request, tenantId, outcome: 'executed', requestId, at })
+      await notifyParties(tx, deps, { request, tenantId, outcome: 'executed', requestInfo, at })
     },
   }
 }

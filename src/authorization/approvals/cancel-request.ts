@@ -24,7 +24,6 @@ export async function cancelRequest(
     throw invalidState(`This request is ${request.status}.`, request.status)
   await deleteStoredCall(tx, tenantId, id)
   await recordTransition(tx, contextOf(caller, at), { id, from: request.status, to: 'cancelled' })
-  const { requestId } = requestInfo
-  await notifyParties(tx, deps, { request, tenantId, outcome: 'cancelled', requestId, at, except: userId })
+  await notifyParties(tx, deps, { request, tenantId, outcome: 'cancelled', requestInfo, at, except: userId })
   return (await findRequest(tx, tenantId, id, at)) ?? request
 }

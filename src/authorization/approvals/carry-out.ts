@@ -85,17 +85,16 @@ async function recordFailure(
   { tenantId, id, request, call, error }: Failure,
 ): Promise<void> {
   const { requestInfo } = call
-  const { requestId } = requestInfo
   const at = deps.clock()
   const decisionId = randomUUIDv7()
   const { requester_id: userId, requester_email: email } = request
   await inTenant(deps.db, { tenantId, userId }, async (tx) => {
-    const problem = problemBody(error, requestId)
+    const problem = problemBody(error, requestInfo.requestId)
     if (!(await markFailed(tx, tenantId, { id, decisionId, at, problem, httpStatus: error.status }))) return
     await deleteStoredCall(tx, tenantId, id)
     const person = { id: userId, email: email || null, type: 'user' as const }
     const context = { tenantId, person, requestInfo, at }
     await recordTransition(tx, context, { id, from: 'approved', to: 'failed' })
-    await notifyParties(tx, deps, { request, tenantId, outcome: 'failed', requestId, at })
+    await notifyParties(tx, deps, { request, tenantId, outcome: 'failed', requestInfo, at })
   })
 }

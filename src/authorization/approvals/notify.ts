@@ -1,5 +1,6 @@
 import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
+import type { RequestInfo } from '../../http/request-info.ts'
 import { notifyMembers } from '../../identity/users/notify-people.ts'
 import { requestUrl } from './show-request.ts'
 import type { RequestRow } from './store.ts'
@@ -25,13 +26,13 @@ export async function notifyApprovers(
     requester,
     object,
     approvers,
-    requestId,
+    requestInfo,
   }: {
     request: NewRequest
     requester: string
     object: string | undefined
     approvers: readonly Approver[]
-    requestId: string
+    requestInfo: Pick<RequestInfo, 'requestId' | 'languages'>
   },
 ): Promise<void> {
   const { tenantId, at, action, subject, requesterId } = request
@@ -50,7 +51,7 @@ export async function notifyApprovers(
     tenantId,
     template: 'approval_requested',
     variables,
-    requestId,
+    requestInfo,
     at,
   })
 }
@@ -66,14 +67,14 @@ export async function notifyParties(
     request,
     tenantId,
     outcome,
-    requestId,
+    requestInfo,
     at,
     except,
   }: {
     request: Pick<RequestRow, 'id' | 'kind' | 'requester_id' | 'account_id' | 'action'>
     tenantId: string
     outcome: Outcome
-    requestId: string
+    requestInfo: Pick<RequestInfo, 'requestId' | 'languages'>
     at: number
     except?: string
   },
@@ -88,7 +89,7 @@ export async function notifyParties(
     tenantId,
     template: 'approval_decided',
     variables,
-    requestId,
+    requestInfo,
     at,
   })
 }

@@ -74,9 +74,9 @@ export async function openRequest(
     // The same, asked at the same time, can have created the request first.
     if (!(await insertRequest(tx, request))) continue
     await recordTransition(tx, change, { id: request.id, from: null, to: 'pending' })
-    const { requestId } = change.requestInfo
     const { requester, object } = asking
-    await notifyApprovers(tx, deps, { request, requester, object, approvers: mailed, requestId })
+    const { requestInfo } = change
+    await notifyApprovers(tx, deps, { request, requester, object, approvers: mailed, requestInfo })
     const created = { id: request.id, expires_at: request.expiresAt, is_stored: false }
     return { open: { ...created, status: 'pending' }, isNew: true }
   }

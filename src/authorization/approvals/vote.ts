@@ -76,12 +76,18 @@ async function decide(
     decision === 'approve' ? ([markApproved, 'approved'] as const) : ([markRejected, 'rejected'] as const)
   if (!(await mark(tx, tenantId, id, at))) throw new Error('A locked request has changed')
   await recordTransition(tx, contextOf(caller, at), { id, from: 'pending', to: outcome })
-  const { requestId } = caller.requestInfo
+  const { requestInfo } = caller
   if (outcome === 'rejected') await deleteStoredCall(tx, tenantId, id)
   // The requester has nothing to do: a mail tells them what the worker did.
   else if (request.execution_status === 'pending')
-    return enqueue(tx, 'execution', tenantId, { v: 1, approval_request_id: id, request_id: requestId }, at)
-  await notifyParties(tx, deps, { request, tenantId, outcome, requestId, at })
+    return enqueue(
+      tx,
+      'execution',
+      tenantId,
+      { v: 1, approval_request_id: id, request_id: requestInfo.requestId },
+      at,
+    )
+  await notifyParties(tx, deps, { request, tenantId, outcome, requestInfo, at })
 }
 
 /** Whether enough voters who approved, this one included, are still eligible. */

@@ -103,7 +103,7 @@ async function mailMaker(
     tenantId,
     template: 'api_key_created',
     variables: { ...key, firstName: auth.user.firstName },
-    requestId: requestInfo.requestId,
+    requestInfo,
     at,
   })
 }

@@ -56,7 +56,7 @@ async function record(
     tenantId,
     template: 'api_key_leaked',
     variables,
-    requestId: requestInfo.requestId,
+    requestInfo: { requestId: requestInfo.requestId }, // the language of a finder says nothing of the readers
     at,
   })
 }

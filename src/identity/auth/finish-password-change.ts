@@ -63,7 +63,7 @@ export async function finishPasswordChange(
     requestId,
     at,
   })
-  const notice = { tenantId, requestId, at }
+  const notice = { tenantId, requestInfo, at }
   if (firstProof) {
     // The name is from before: another person can have given it.
     const byOperator = bySystem === true

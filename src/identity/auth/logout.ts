@@ -59,6 +59,12 @@ export async function logoutAll(
     })
     const { firstName } = auth.user
     const variables = { firstName, keysRevoked: revokeKeys, ...(await countWaysIn(tx, userId, at)) }
-    await notifyPerson(tx, sealer, userId, { tenantId, template: 'sessions_ended', variables, requestId, at })
+    await notifyPerson(tx, sealer, userId, {
+      tenantId,
+      template: 'sessions_ended',
+      variables,
+      requestInfo,
+      at,
+    })
   })
 }

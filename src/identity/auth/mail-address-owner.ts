@@ -34,8 +34,7 @@ export async function mailAddressOwner(deps: Deps, email: string, requestInfo: R
       to: email,
       template: 'address_already_registered',
       variables: claimant ? await makeResetLink(tx, deps, claimant, at) : {},
-      requestId: requestInfo.requestId,
-      languages: requestInfo.languages,
+      requestInfo,
       at,
     })
   })

@@ -24,8 +24,7 @@ export async function requestPasswordReset(
     const mail = { tenantId, to: email, template: 'password_reset', variables } as const
     await sendMail(tx, deps.sealer, {
       ...mail,
-      requestId: requestInfo.requestId,
-      languages: requestInfo.languages,
+      requestInfo,
       at,
     })
   })

@@ -37,8 +37,7 @@ export async function mailVerificationLink(deps: Deps, tx: Tx, recipient: Recipi
       origin,
       minutes: Math.max(1, Math.floor(lifeMs / 60_000)),
     },
-    requestId: requestInfo.requestId,
-    languages: requestInfo.languages,
+    requestInfo,
     at,
   })
 }

@@ -72,7 +72,7 @@ async function notifyMember(
       actor: signature(auth.user),
       reason,
     },
-    requestId: requestInfo.requestId,
+    requestInfo,
     at,
   })
 }

@@ -55,8 +55,7 @@ export async function requestMagicLink(
     const mail = { tenantId, to: email, template: 'magic_link', variables } as const
     await sendMail(tx, deps.sealer, {
       ...mail,
-      requestId: requestInfo.requestId,
-      languages: requestInfo.languages,
+      requestInfo,
       at,
     })
     return token

@@ -29,7 +29,7 @@ export async function confirmTotp(
   body: { code: string; deviceId: string | undefined; currentPassword: string | undefined },
 ) {
   assertChannelOn(deps.config, 'totp')
-  const { userId } = caller
+  const { userId, requestInfo } = caller
   const at = deps.clock()
   const devices = await inTenant(deps.db, caller, (tx) => listTotpDevices(tx, userId))
   const begun = devices.some((device) => isBegunBy(caller, device, at))
@@ -37,7 +37,7 @@ export async function confirmTotp(
   const deviceId = unconfirmedOf(devices, body.deviceId)
   const { digits } = readCode(body.code)
   if (digits === null) throw otpInvalid('confirmed')
-  const admitted = await admitCode(deps, { userId, at, field: 'confirmed' })
+  const admitted = await admitCode(deps, { userId, requestInfo, at, field: 'confirmed' })
   const asked = admitted.devices.filter((device) => device.id === deviceId)
   const [match] = matchingDevices(deps, { userId, code: digits, at }, asked)
   if (!match) throw otpInvalid('confirmed')

@@ -40,8 +40,7 @@ export async function notifyEnrolment(
   const { address: email, proven } = await findMailbox(tx, userId, at)
   if (!proven) return
   const added = { device, firstName: auth.user.firstName }
-  const { requestId, languages } = requestInfo
-  const mail = { tenantId, to: email, requestId, languages, at }
+  const mail = { tenantId, to: email, requestInfo, at }
   if (countsFrom === null)
     return void (await sendMail(tx, deps.sealer, {
       ...mail,

@@ -58,5 +58,5 @@ export async function recordDeleted(
   await recordRemoved(tx, userId, { tenantId, actorId: userId, requestId, at }, [device])
   const variables = { device: device.type, firstName: auth.user.firstName }
   const mail = { tenantId, template: 'second_factor_removed', variables } as const
-  await notifyPerson(tx, sealer, userId, { ...mail, requestId, at })
+  await notifyPerson(tx, sealer, userId, { ...mail, requestInfo, at })
 }

@@ -49,8 +49,8 @@ export function resetFactors(
     const common = { tenantId: home.tenant_id, requestId: requestInfo.requestId, at }
     await recordRemoved(tx, userId, { ...common, actorId: null }, devices)
     const sessionsEnded = await endSessions(tx, { ...common, ...ending, actorId: null })
-    const notice = { ...common, template: 'second_factors_reset', variables: { firstName } } as const
-    await notifyPerson(tx, sealer, userId, notice)
+    const mail = { template: 'second_factors_reset', variables: { firstName } } as const
+    await notifyPerson(tx, sealer, userId, { tenantId: home.tenant_id, requestInfo, at, ...mail })
     return { user: { id: userId, email }, removed, sessionsEnded }
   })
 }

@@ -38,8 +38,7 @@ export async function sendEmailCode({ db, config, sealer, clock, limiters }: Dep
       to: email,
       template: 'second_factor_code',
       variables: { code, firstName, minutes: Math.max(1, Math.floor(validity / 60)) },
-      requestId: requestInfo.requestId,
-      languages: requestInfo.languages,
+      requestInfo,
       at,
     })
   })

@@ -43,6 +43,6 @@ export async function undoEnrolment(deps: Deps, requestInfo: RequestInfo, token:
       template: 'second_factor_removed',
       variables: { device: type, firstName: user.first_name },
     } as const
-    await sendMail(tx, deps.sealer, { ...common, ...mail })
+    await sendMail(tx, deps.sealer, { tenantId, requestInfo, at, ...mail })
   })
 }

@@ -29,12 +29,12 @@ export async function verifyCode(
   caller: Caller,
   body: { code: string; deviceType: CodeType | undefined },
 ) {
-  const { userId, sessionId: signInId } = caller
+  const { userId, sessionId: signInId, requestInfo } = caller
   const at = deps.clock()
   const code = readCode(body.code)
   const channels = channelsOfForm(code, channelsToTry(deps, caller, body.deviceType))
   if (channels.length === 0) throw otpInvalid('verified')
-  const { devices, mailbox } = await admitCode(deps, { userId, at, field: 'verified' })
+  const { devices, mailbox } = await admitCode(deps, { userId, requestInfo, at, field: 'verified' })
   const person = { userId, signInId, mailbox, at }
   const comparison = compareCode(deps, person, code, channels, devices)
   const verified = await useFactor(deps, caller, at, {

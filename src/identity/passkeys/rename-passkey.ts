@@ -27,6 +27,6 @@ export async function renamePasskey(
   })
   const variables = { before: passkey.name, after: name, firstName: auth.user.firstName }
   const mail = { tenantId, template: 'passkey_renamed', variables } as const
-  await notifyPerson(tx, sealer, userId, { ...mail, requestId: requestInfo.requestId, at })
+  await notifyPerson(tx, sealer, userId, { ...mail, requestInfo, at })
   return { ...passkey, name }
 }

@@ -50,7 +50,7 @@ export async function signInWithPasskey(
   const known = challenge && (await findAnswered(deps, credential, challenge, at))
   if (!known) throw passkeyInvalid()
   const { id, user_id: userId, email, first_name: firstName, last_name: lastName, counts_from } = known
-  await admitAttempt(deps, { userId, at }, async () => undefined)
+  await admitAttempt(deps, { userId, requestInfo, at }, async () => undefined)
   const answer = { requestInfo, credential, challenge }
   const used = await verifyUsedCredential(deps, answer, known, { discovered: true })
   if (!used) throw await refusal(deps, requestInfo, userId, at)

@@ -37,7 +37,7 @@ export async function verifyPasskey(deps: Deps, caller: Caller, credential: Used
   const { userId, requestInfo } = caller
   const at = deps.clock()
   const challenge = challengeIn(credential.response.clientDataJSON)
-  const known = await admitAttempt(deps, { userId, at, field: 'verified' }, async (tx: Tx) =>
+  const known = await admitAttempt(deps, { userId, requestInfo, at, field: 'verified' }, async (tx: Tx) =>
     challenge && (await spendChallenge(tx, { ...scopeOf(caller), challenge, at }))
       ? findCredential(tx, Buffer.from(credential.id, 'base64url'))
       : null,

@@ -38,8 +38,7 @@ export async function recordSignIn(deps: Pick<Deps, 'sealer'>, tx: Tx, signIn: S
     tenantId,
     template: 'new_sign_in',
     variables: { ip, device: nameOfClient(userAgent), at },
-    requestId: requestInfo.requestId,
-    languages: requestInfo.languages,
+    requestInfo,
     at,
   })
 }

@@ -49,8 +49,7 @@ export async function finishAddressChange(
     const mail = { tenantId, to: from, template: 'email_changed', variables } as const
     await sendMail(tx, deps.sealer, {
       ...mail,
-      requestId: requestInfo.requestId,
-      languages: requestInfo.languages,
+      requestInfo,
       at,
     })
   }

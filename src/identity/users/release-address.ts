@@ -148,6 +148,6 @@ async function changeAddress(
   if (verifiedAt === null) return true
   const variables = { firstName, email: replaced }
   const mail = { to: email, template: 'email_change_rejected', variables } as const
-  await sendMail(tx, sealer, { tenantId, requestId: requestInfo.requestId, at, ...mail })
+  await sendMail(tx, sealer, { tenantId, requestInfo, at, ...mail })
   return true
 }

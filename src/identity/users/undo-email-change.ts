@@ -59,7 +59,7 @@ export async function undoEmailChange(deps: Deps, requestInfo: RequestInfo, toke
     const tenants = archived.map(({ name, slug }) => ({ name, slug }))
     const variables = { firstName, email, newEmail: replaced, tenants }
     const mail = { to: replaced, template: 'email_change_undone', variables } as const
-    await sendMail(tx, deps.sealer, { ...common, ...mail })
+    await sendMail(tx, deps.sealer, { tenantId, requestInfo, at, ...mail })
     return evicted
   })
   logErased(deps, released)

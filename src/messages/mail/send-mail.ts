@@ -1,6 +1,7 @@
 import type { Sealer } from '../../crypto/seal.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
+import type { RequestInfo } from '../../http/request-info.ts'
 import { enqueue } from '../outbox/enqueue.ts'
 import { timeOrderedId } from '../outbox/time-ordered-id.ts'
 import { isUnreachable } from './email-address.ts'
@@ -12,9 +13,8 @@ export interface NewMail<Name extends TemplateName> {
   to: string
   template: Name
   variables: Variables<Name>
-  /** The `Accept-Language` of the request that caused the mail: it counts where the reader's own language is not known. */
-  languages?: string | undefined
-  requestId?: string
+  /** The request that caused the mail. Its languages count where the reader's own is not known. */
+  requestInfo?: Pick<RequestInfo, 'requestId' | 'languages'>
   at: number
 }
 
@@ -29,19 +29,25 @@ export async function sendMail<Name extends TemplateName>(
   sealer: Sealer,
   mail: NewMail<Name>,
 ): Promise<string> {
-  const { tenantId, to, template, at, requestId, languages } = mail
+  const { tenantId, to, template, at, requestInfo } = mail
   const id = timeOrderedId(at)
   const variables = templates[template].variables.parse(mail.variables)
   if (isUnreachable(to)) return id
   const content = sealer.seal(
     'mail',
-    JSON.stringify({ to, variables, languages: languages || undefined }),
+    JSON.stringify({ to, variables, languages: requestInfo?.languages || undefined }),
     id,
   )
   const recipient = sealer.mac('mail-recipient', to.toLowerCase())
   tx.later(sql.unsafe`
     insert into mails (tenant_id, id, template, content_sealed, recipient, created_at)
     values (${tenantId}, ${id}, ${template}, ${sql.binary(content)}, ${sql.binary(recipient)}, ${instant(at)})`)
-  await enqueue(tx, templates[template].queue, tenantId, { v: 1, mail_id: id, request_id: requestId }, at)
+  await enqueue(
+    tx,
+    templates[template].queue,
+    tenantId,
+    { v: 1, mail_id: id, request_id: requestInfo?.requestId },
+    at,
+  )
   return id
 }

@@ -15,15 +15,18 @@ export interface Recipient {
 }
 
 /**
- * The language, the time zone and the brand of a mail. Without hints it is in English, with times in UTC, and in the name of the
- * service.
+ * The language, the time zone and the brand of a mail. Without hints it is in the language of the settings, with times in UTC, and in
+ * the name of the service.
  */
 export function stationeryFor(
-  { OTP_TOTP_ISSUER_NAME: service }: Pick<Config, 'OTP_TOTP_ISSUER_NAME'>,
+  {
+    OTP_TOTP_ISSUER_NAME: service,
+    DEFAULT_LANGUAGE: fallback,
+  }: Pick<Config, 'OTP_TOTP_ISSUER_NAME' | 'DEFAULT_LANGUAGE'>,
   { locale, zoneinfo, languages }: Recipient = {},
   brand: Brand | null = null,
 ): Stationery {
-  const texts = chooseLanguage(locale, languages)
+  const texts = chooseLanguage(locale, languages, fallback)
   const own = locale ? new Intl.Locale(locale) : null
   // The locale of another language would not fit the texts; one without a region does not say the form of dates.
   const format = own?.region && own.language === texts.code ? own.toString() : texts.format

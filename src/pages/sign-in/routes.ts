@@ -159,7 +159,7 @@ function visitOf(deps: PageDeps, http: Context, form: Record<string, string>): V
   }
   const asked = http.query.ui_locales
   const locale = typeof asked === 'string' ? asked : flow.locale
-  const texts = chooseLanguage(locale, http.get('accept-language'))
+  const texts = chooseLanguage(locale, http.get('accept-language'), deps.config.DEFAULT_LANGUAGE)
   const query = http.query.return_to
   const visit: Visit = {
     http,

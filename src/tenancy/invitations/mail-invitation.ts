@@ -34,8 +34,7 @@ export async function mailInvitation(
       message,
       expiresAt,
     },
-    requestId: requestInfo.requestId,
-    languages: requestInfo.languages,
+    requestInfo,
     at,
   })
 }

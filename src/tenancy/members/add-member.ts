@@ -102,8 +102,7 @@ async function mailAdded(tx: Tx, deps: Deps, caller: Caller, added: Added): Prom
     to: user.email,
     template: 'added_to_tenant',
     variables: { tenantName, addedBy: signature(auth.user), link },
-    requestId: requestInfo.requestId,
-    languages: requestInfo.languages,
+    requestInfo,
     at,
   })
 }

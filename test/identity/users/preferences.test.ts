@@ -1,4 +1,5 @@
 import t from 'tap'
+import { proveAddress } from '../../helpers/prove-address.ts'
 import { startService } from '../../helpers/service.ts'
 import { expect } from '../../tenancy/staff.ts'
 
@@ -70,6 +71,9 @@ t.test('without a language of the reader, that of the request counts', async (t)
   const guest = `guest.${process.pid}@example.com`
   const path = `/api/v1/tenants/${ada.tenantId}/invitations/`
   await expect(201, ada.post(path, { email: guest, roles: ['member'] }, { headers: german }))
+  await proveAddress(service, ada)
+  await expect(200, ada.post('/api/v1/auth/logout-all/', {}, { headers: german }))
+  t.ok(await service.mailTo(ada.email, 'Sitzungen'), 'also for a notice')
   t.match(await service.mailTo(guest, 'Einladung'), {
     subject: 'Einladung in eine Organisation bei Bailiwick',
   })

@@ -6,7 +6,7 @@ import { summaryOf, type TemplateName, writeLetter } from '../../../src/messages
 import { actions } from '../../../src/policy-engine/catalogue/actions.ts'
 import { samples } from './sample-letters.ts'
 
-const config = { OTP_TOTP_ISSUER_NAME: 'Acme' }
+const config = { OTP_TOTP_ISSUER_NAME: 'Acme', DEFAULT_LANGUAGE: 'en' } as const
 const english = stationeryFor(config)
 const stationeries = languages.map(({ code }) => stationeryFor(config, { locale: code }))
 const names = Object.keys(samples) as TemplateName[]
@@ -133,6 +133,8 @@ t.test('a mail has the language, the form of dates and the time zone of its read
   t.match(signIn({ locale: 'en-US', zoneinfo: 'America/New_York' }), 'November 24, 2026 at 10:14 AM EST')
   t.match(signIn({ locale: 'fr', languages: 'de;q=0.9, en;q=0.1' }), '24. November 2026 um 15:14 UTC')
   t.match(signIn({}), '24 November 2026 at 15:14 UTC')
+  const german = stationeryFor({ ...config, DEFAULT_LANGUAGE: 'de' })
+  t.match(writeLetter('new_sign_in', samples.new_sign_in, german).text, '24. November 2026 um 15:14 UTC')
 })
 
 t.test('the brand of a mail is its name, its logo and the colour of its button', async (t) => {

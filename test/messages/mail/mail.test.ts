@@ -12,7 +12,7 @@ import { mailServer } from '../../workers/mail-server.ts'
 import { mailActors, openStage, until } from '../../workers/stage.ts'
 
 const link = 'https://app.test/verify?token=abc-DEF_1'
-const plain = stationeryFor({ OTP_TOTP_ISSUER_NAME: 'Bailiwick' })
+const plain = stationeryFor({ OTP_TOTP_ISSUER_NAME: 'Bailiwick', DEFAULT_LANGUAGE: 'en' })
 
 t.test('names of users cannot add markup or lines to a mail', async (t) => {
   const variables = {
