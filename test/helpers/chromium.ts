@@ -1,4 +1,4 @@
-import { type Browser, chromium } from 'playwright-core'
+import { type Browser, chromium, type Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { chromiumPath } from '../../tools/console/chromium-path.ts'
 import { atProcessEnd } from './shared-service.ts'
@@ -29,10 +29,32 @@ export async function sharedChromium(t: Pick<Test, 'teardown'>): Promise<Browser
 // biome-ignore lint/suspicious/noExplicitAny: answers of the DevTools protocol
 type Json = any
 
+/**
+ * Gives a page an authenticator for passkeys, which answers at once and has verified its person. `setVerified` says whether it
+ * verifies them from now on.
+ */
+export async function addAuthenticator(page: Page) {
+  const devtools = await page.context().newCDPSession(page)
+  await devtools.send('WebAuthn.enable')
+  const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  })
+  return {
+    setVerified: (isUserVerified: boolean) =>
+      devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified }),
+  }
+}
+
 /** A tab of a browser without a window. */
 export interface Tab {
-  /** Sends a command of the DevTools protocol; returns its result. */
-  send(method: string, params?: object): Promise<Json>
+  page: Page
   /** The value of an expression in the page; waits if it is a promise. Rejects if it throws. */
   evaluate(expression: string): Promise<Json>
 }
@@ -43,12 +65,11 @@ export async function openTab(t: Pick<Test, 'teardown'>, url: string): Promise<T
   t.teardown(() => page.context().close())
   await page.goto(url)
   const session = await page.context().newCDPSession(page)
-  const send: Tab['send'] = (method, params) => session.send(method as never, params as never)
   return {
-    send,
+    page,
     async evaluate(expression) {
       const asked = { expression, awaitPromise: true, returnByValue: true, userGesture: true }
-      const { result, exceptionDetails } = await send('Runtime.evaluate', asked)
+      const { result, exceptionDetails } = await session.send('Runtime.evaluate', asked)
       if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text)
       return result.value
     },

@@ -8,9 +8,9 @@ t.test(
   'the docs page keeps no token, and sets no HTML but formatted text',
   { skip: noChromium },
   async (t) => {
-    const { evaluate, send } = await openTab(t, `${service.url}/openapi.json`)
+    const { evaluate, page } = await openTab(t, `${service.url}/openapi.json`)
     await evaluate(`localStorage.setItem('authorized', 'a token that an earlier release kept')`)
-    await send('Page.navigate', { url: `${service.url}/docs` })
+    await page.goto(`${service.url}/docs`)
     const shown = (selector: string) => `new Promise((done) => {
     const look = () => document.querySelector(${JSON.stringify(selector)}) ? done(true) : setTimeout(look, 20)
     look()

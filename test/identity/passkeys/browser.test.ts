@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { noChromium, openTab } from '../../helpers/chromium.ts'
+import { addAuthenticator, noChromium, openTab } from '../../helpers/chromium.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
 import { attemptLogin } from '../otp/authenticator.ts'
 import { originOf, strengthOf } from './software-passkey.ts'
@@ -23,17 +23,7 @@ t.test(
     const service = await sharedService(t)
     const person = await service.signUp()
     const tab = await openTab(t, `${originOf(service)}/verify-email`)
-    await tab.send('WebAuthn.enable')
-    const { authenticatorId } = await tab.send('WebAuthn.addVirtualAuthenticator', {
-      options: {
-        protocol: 'ctap2',
-        transport: 'internal',
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-        automaticPresenceSimulation: true,
-      },
-    })
+    const authenticator = await addAuthenticator(tab.page)
     await tab.evaluate(example.replaceAll(/^export /gm, ''))
     const passkey = await tab.evaluate(`registerPasskey('${person.access}', 'Chromium')`)
     t.match(passkey, { id: String, name: 'Chromium', transports: ['internal'] })
@@ -48,7 +38,7 @@ t.test(
     const again = tab.evaluate(`registerPasskey('${shown.access}', 'Again')`)
     await t.rejects(again, { message: /InvalidStateError/ }, 'the same authenticator is not registered twice')
 
-    await tab.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false })
+    await authenticator.setVerified(false)
     await t.rejects(
       tab.evaluate('logInWithPasskey()'),
       { message: /NotAllowedError/ },

@@ -13,6 +13,10 @@ export interface SeenPage {
   refresh: string | null
 }
 
+/** Does what browser/passkey.js does with the form to `path`: `answer` makes a credential of the options. */
+// biome-ignore lint/suspicious/noExplicitAny: options as JSON
+type UsePasskey = (path: string, answer: (options: any) => unknown) => Promise<SeenPage>
+
 /**
  * A browser without scripts: it keeps cookies, follows redirects within the pages, and sends the forms that a page has.
  * `visit` gives a page, and `send` fills in the first form that has these fields, or the one with this address.
@@ -70,7 +74,12 @@ export function openPages(
     const { action, hidden } = formOf(current.text, Object.keys(fields), to)
     return post(action, { ...hidden, ...fields })
   }
-  return { visit: ask, send, post, cookies, seen: () => current }
+  const usePasskey: UsePasskey = async (path, answer) => {
+    const { action, hidden } = formOf(current.text, ['credential'], path)
+    const { text } = await post(`/sign-in/${path}/options/`, hidden)
+    return post(action, { ...hidden, credential: JSON.stringify(answer(JSON.parse(text))) })
+  }
+  return { visit: ask, send, post, usePasskey, cookies, seen: () => current }
 }
 
 /** A page is small, and what it loads, and where its forms go, is of the service. */

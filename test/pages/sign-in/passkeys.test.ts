@@ -1,27 +1,16 @@
 import t from 'tap'
 import { assertSound, openChromium, signIn } from '../../console/real-browser.ts'
-import { noChromium } from '../../helpers/chromium.ts'
+import { addAuthenticator, noChromium } from '../../helpers/chromium.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
 import { codeIn, requireMfa } from '../../identity/otp/authenticator.ts'
 import { originOf, registerPasskey, softwareAuthenticator } from '../../identity/passkeys/software-passkey.ts'
 import { confirmAddress } from '../../tenancy/staff.ts'
 import { openPages } from './page-client.ts'
 
-// People sign in with passkeys on the pages. The script of the pages is played here, except in Chromium.
+// People sign in with passkeys on the pages. `usePasskey` plays the script of the pages.
 
 const service = await sharedService(t)
 const { openPage } = await openChromium(t, service)
-
-type Pages = ReturnType<typeof openPages>
-type Authenticator = ReturnType<typeof softwareAuthenticator>
-
-/** Sends what the script of the page would send. */
-async function use(pages: Pages, authenticator: Authenticator, path: string) {
-  const [, form_token = ''] = /name="form_token" value="([^"]*)"/.exec(pages.seen().text)!
-  const options = await pages.post(`/sign-in/${path}/options/`, { form_token })
-  await pages.visit('/sign-in/')
-  return pages.send({ credential: JSON.stringify(authenticator.get(JSON.parse(options.text))) }, path)
-}
 
 t.test('a passkey signs a person in, without address and password', async (t) => {
   const person = await service.signUp()
@@ -29,7 +18,7 @@ t.test('a passkey signs a person in, without address and password', async (t) =>
   const pages = openPages(service)
   await pages.visit('/sign-in/?return_to=/docs')
   t.match(pages.seen().text, /<form [^>]*data-passkey="\/sign-in\/passkey\/options\/"/)
-  t.match(await use(pages, authenticator, 'passkey'), { status: 200, title: 'You are signed in' })
+  t.match(await pages.usePasskey('passkey', authenticator.get), { status: 200, title: 'You are signed in' })
   t.match((await pages.visit('/sign-in/')).text, person.email)
 })
 
@@ -40,7 +29,7 @@ t.test('a passkey is shown as the second factor', async (t) => {
   await pages.visit('/sign-in/')
   await pages.send({ email: person.email })
   t.match(await pages.send({ password: person.password }), { title: 'Confirm that it is you' })
-  t.match(await use(pages, authenticator, 'code/passkey'), { title: 'You are signed in' })
+  t.match(await pages.usePasskey('code/passkey', authenticator.get), { title: 'You are signed in' })
 })
 
 t.test('a passkey that is not known is refused on the page, in the language of the reader', async (t) => {
@@ -50,7 +39,7 @@ t.test('a passkey that is not known is refused on the page, in the language of t
   const pages = openPages(service, { headers: { 'Accept-Language': 'de' } })
   await pages.visit('/sign-in/')
   const refused = { status: 400, title: 'Anmelden', alert: /^Dieser Passkey wurde nicht angenommen/ }
-  t.match(await use(pages, authenticator, 'passkey'), refused)
+  t.match(await pages.usePasskey('passkey', authenticator.get), refused)
   t.match(await pages.send({ credential: 'no JSON' }, 'passkey'), refused)
   const foreign = { form_token: 'x' }
   t.equal((await pages.post('/sign-in/passkey/options/', foreign)).status, 403, 'options for other pages')
@@ -62,21 +51,10 @@ t.test(
   async (t) => {
     const person = await service.signUp()
     const { body: options } = await person.post('/api/v1/auth/passkeys/registration/', {})
-    const { page, faults, own } = await openPage(t)
+    const { page, faults } = await openPage(t)
     const origin = originOf(service)
-    const cdp = await own.newCDPSession(page)
     await page.goto(`${origin}/sign-in/signed-out/`)
-    await cdp.send('WebAuthn.enable')
-    await cdp.send('WebAuthn.addVirtualAuthenticator', {
-      options: {
-        protocol: 'ctap2',
-        transport: 'internal',
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-        automaticPresenceSimulation: true,
-      },
-    })
+    await addAuthenticator(page)
     const credential = await page.evaluate(`navigator.credentials
     .create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(${JSON.stringify(options)}) })
     .then((made) => made.toJSON())`)
