@@ -88,7 +88,7 @@ export const keyExpired = () =>
   unauthorized('key_expired', 'This API key has expired. Create a new one.', 'error="invalid_token"')
 
 export const sessionRevoked = () =>
-  unauthorized('session_revoked', 'The session has ended. Log in again.', 'error="invalid_token"')
+  unauthorized('session_revoked', 'The session has ended. Sign in again.', 'error="invalid_token"')
 
 /**
  * RFC 9470 §3: before it repeats the call, the client needs an authentication of this class that is at most `maxAge`

@@ -210,7 +210,7 @@ export interface Operations {
   'POST /auth/email/verify/confirm/': { query: {  }; body: { token: string }; answer: { message: "Email verified" } }
   'POST /auth/email/verify/reject/': { query: {  }; body: { token: string }; answer: { message: "Address removed from the account" } }
   'POST /auth/email/undo/': { query: {  }; body: { token: string }; answer: { message: "E-mail address restored" } }
-  'POST /auth/magic-link/': { query: {  }; body: { email: string; tenant_id?: string }; answer: { message: "If this address has an account, a link to log in was sent"; nonce: string } }
+  'POST /auth/magic-link/': { query: {  }; body: { email: string; tenant_id?: string }; answer: { message: "If this address has an account, a link to sign in was sent"; nonce: string } }
   'POST /auth/magic-link/confirm/': { query: {  }; body: { token: string; nonce: string }; answer: TokenPair | OtpRequired }
   'POST /auth/otp/totp/setup/': { query: {  }; body: { name?: string; current_password?: string }; answer: { device: OtpDevice; secret: string; provisioning_uri: string; qr_svg: string } }
   'POST /auth/otp/totp/confirm/': { query: {  }; body: { code: string; device_id?: string; current_password?: string }; answer: { confirmed: true; device: OtpDevice; access?: string; refresh?: string } }

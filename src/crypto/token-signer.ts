@@ -7,9 +7,9 @@ import { type ClaimsOf, claimsSchema, type TokenKind } from './token-claims.ts'
 const headerType: Record<TokenKind, string> = { access: 'at+jwt', refresh: 'rt+jwt', otp_pending: 'otp+jwt' }
 
 const whenExpired: Record<TokenKind, string> = {
-  access: 'The access token has expired. Refresh it, or log in again.',
-  refresh: 'The refresh token has expired. Log in again.',
-  otp_pending: 'The temporary token has expired. Log in again.',
+  access: 'The access token has expired. Refresh it, or sign in again.',
+  refresh: 'The refresh token has expired. Sign in again.',
+  otp_pending: 'The temporary token has expired. Sign in again.',
 }
 
 /** A signing key, with its public part for verifiers. */

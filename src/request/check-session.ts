@@ -43,7 +43,7 @@ function assertInside(route: Route, tokenTenantId: string, tenantId: string, aut
 
 /** 401: the session was ended in this tenant only. A new login gives access again. */
 export const sessionsEnded = () =>
-  insufficientAuthentication('aal1', null, 'Your session was ended in this tenant. Log in again.')
+  insufficientAuthentication('aal1', null, 'Your session was ended in this tenant. Sign in again.')
 
 /** Writing to a tenant from outside needs the tenant's second factor. */
 function assertAllowedFromOutside({ method }: Route, { tenant, session }: AuthContext) {

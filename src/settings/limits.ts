@@ -29,7 +29,7 @@ export const rateLimits = {
   RATE_LIMIT_ANONYMOUS_MAIL_PER_ADDRESS: setting(
     count,
     60,
-    'Resets and links to log in that one address of callers can ask for an hour, for all accounts together',
+    'Resets and links to sign in that one address of callers can ask for an hour, for all accounts together',
   ),
   RATE_LIMIT_INVITATION_MAIL_PER_HOUR: setting(
     count,

@@ -99,7 +99,7 @@ export const signInSettings = {
     'Comma-separated origins of the pages that can use passkeys, at that domain or below it',
     { shown: 'origin of `PUBLIC_URL`' },
   ),
-  MAGIC_LINK_ENABLED: setting(boolean, false, 'People can log in by a link in a mail'),
+  MAGIC_LINK_ENABLED: setting(boolean, false, 'People can sign in by a link in a mail'),
 }
 
 /** A page of `EMAIL_LINK_BASE`, or another one by a setting of its own. */
@@ -114,7 +114,7 @@ export const linkSettings = {
   EMAIL_LINK_UNDO_EMAIL: linkTo('/undo-email-change', 'Page that undoes a change of the e-mail address'),
   EMAIL_LINK_UNDO_FACTOR: linkTo('/undo-second-factor', 'Page that removes a new second factor'),
   EMAIL_LINK_INVITATION: linkTo('/accept-invitation', 'Page that accepts an invitation'),
-  EMAIL_LINK_MAGIC: linkTo('/log-in', 'Page that logs in (`MAGIC_LINK_ENABLED`)'),
+  EMAIL_LINK_MAGIC: linkTo('/log-in', 'Page that signs in (`MAGIC_LINK_ENABLED`)'),
   EMAIL_LINK_LEAVE: linkTo('/leave-tenant', 'Page on which an added member leaves the tenant'),
   EMAIL_LINK_APPROVAL: setting(
     linkTemplate('{id}'),

@@ -149,7 +149,7 @@ t.test('an expired token says that it has expired', async (t) => {
     body: {
       code: 'token_not_valid',
       reason: 'expired',
-      detail: 'The access token has expired. Refresh it, or log in again.',
+      detail: 'The access token has expired. Refresh it, or sign in again.',
     },
   })
   t.equal(
@@ -171,7 +171,7 @@ t.test('an expired token says that it has expired', async (t) => {
     body: {
       code: 'token_not_valid',
       reason: 'expired',
-      detail: 'The refresh token has expired. Log in again.',
+      detail: 'The refresh token has expired. Sign in again.',
     },
   })
 })

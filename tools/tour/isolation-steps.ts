@@ -50,7 +50,7 @@ export const isolationSteps: readonly Step[] = [
   },
   {
     title: 'Let a program in',
-    why: 'A service account is a member without a person. Its key is shown once; scopes limit it. The program logs in with it.',
+    why: 'A service account is a member without a person. Its key is shown once; scopes limit it. The program signs in with it.',
     async take(walk) {
       const account = { name: 'nightly-report', roles: ['auditor'] }
       const create = { method: 'POST', path: '/api/v1/service-accounts/', as: 'ADA', body: account } as const

@@ -31,7 +31,7 @@ export const secondFactorSteps: readonly Step[] = [
     },
   },
   {
-    title: 'Log in with both factors',
+    title: 'Sign in with both factors',
     why: 'The password alone gives a temporary token, which is good only for this check. The code gives the pair of tokens.',
     async take(walk) {
       const password = { email: walk.facts['ada.email'], password: walk.facts['ada.password'] }

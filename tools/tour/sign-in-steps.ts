@@ -26,7 +26,7 @@ export const signInSteps: readonly Step[] = [
     },
   },
   {
-    title: 'Log in',
+    title: 'Sign in',
     why: 'An access token is valid for 15 minutes. A refresh token is exchanged once, for the next pair of tokens.',
     async take(walk) {
       const body = { email: walk.facts['ada.email'], password: walk.facts['ada.password'] }

@@ -46,7 +46,7 @@ export const tenantSteps: readonly Step[] = [
   },
   {
     title: 'Log Bob in to that tenant',
-    why: 'tenant_id is optional: without it, a login leads to the tenant that the person used last.',
+    why: 'tenant_id is optional: without it, a sign-in leads to the tenant that the person used last.',
     async take(walk) {
       const { 'bob.email': email, 'bob.password': password, tenant } = walk.facts
       const body = { email, password, tenant_id: tenant }

@@ -30,7 +30,7 @@ export const usersDeactivate = defineCommand({
 
 export const usersActivate = defineCommand({
   name: 'users:activate',
-  about: 'Activate a person again: they can log in, with the memberships they had',
+  about: 'Activate a person again: they can sign in, with the memberships they had',
   options: who,
   example,
   failure,

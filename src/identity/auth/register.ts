@@ -87,7 +87,7 @@ async function hashInTurn(deps: Deps, requestInfo: RequestInfo, body: RegisterBo
 }
 
 const addressInUse = () =>
-  invalidField('email', 'This address has an account already. Log in, or reset the password.', 'taken')
+  invalidField('email', 'This address has an account already. Sign in, or reset the password.', 'taken')
 
 /** A person with the hash of the password that they chose. */
 export type NewPerson = Person & { passwordHash: string }

@@ -10,7 +10,7 @@ import { channelDisabled } from '../otp/channels.ts'
 import { lockUser } from '../users/store.ts'
 
 /** The answer, the same for every address. */
-export const magicLinkSent = 'If this address has an account, a link to log in was sent'
+export const magicLinkSent = 'If this address has an account, a link to sign in was sent'
 
 const minutes = 15
 

@@ -16,7 +16,7 @@ export const magicLinkRoutes = (deps: Deps): Route[] => [
     method: 'POST',
     path: '/api/v1/auth/magic-link',
     tag,
-    summary: 'Mail yourself a link to log in',
+    summary: 'Mail yourself a link to sign in',
     description:
       'The answer is the same whether the address has an account or not. Keep the nonce in the browser: the link works only ' +
       'with it. Needs MAGIC_LINK_ENABLED.',
@@ -37,7 +37,7 @@ export const magicLinkRoutes = (deps: Deps): Route[] => [
     method: 'POST',
     path: '/api/v1/auth/magic-link/confirm',
     tag,
-    summary: 'Log in with the token from the mail',
+    summary: 'Sign in with the token from the mail',
     description:
       'A wrong nonce uses the link up. The session is `aal1`; a code by e-mail is no second factor after it.',
     body: z.object({

@@ -92,7 +92,7 @@ export const mailboxShownAlready = () =>
   new ApiError(
     403,
     'channel_disabled',
-    'You signed in by a link in a mail, so a code by mail is no second factor. Show another one, or log in with your password.',
+    'You signed in by a link in a mail, so a code by mail is no second factor. Show another one, or sign in with your password.',
   )
 
 /** Whether a person can set up TOTP between password and second factor: only while they have no other channel. */

@@ -109,7 +109,7 @@ export const passkeyRoutes = (deps: Deps): Route[] => [
     method: 'POST',
     path: '/api/v1/auth/passkeys/login/options',
     tag,
-    summary: 'Begin to log in with a passkey',
+    summary: 'Begin to sign in with a passkey',
     description:
       'Pass the answer to PublicKeyCredential.parseRequestOptionsFromJSON() and navigator.credentials.get().',
     status: 200,
@@ -124,7 +124,7 @@ export const passkeyRoutes = (deps: Deps): Route[] => [
     method: 'POST',
     path: '/api/v1/auth/passkeys/login',
     tag,
-    summary: 'Log in with a passkey',
+    summary: 'Sign in with a passkey',
     description: 'The session is `aal2`: a passkey needs no second factor, unless it does not count yet.',
     body: z.object({ credential: usedCredential, tenant_id: bodyId.optional() }),
     status: 200,

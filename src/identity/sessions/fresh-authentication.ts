@@ -51,6 +51,6 @@ export function assertRecentSignIn({ auth }: Caller, now: number, seconds = sign
     throw insufficientAuthentication(
       'aal1',
       seconds,
-      'Log in again first, or send your current_password along.',
+      'Sign in again first, or send your current_password along.',
     )
 }

@@ -127,7 +127,7 @@ const noTenantLeft = () =>
   new ApiError(
     403,
     'no_active_membership',
-    'You belong to no tenant, and one was created for you in the last 24 hours. Reset your password, accept an invitation, or log in again later.',
+    'You belong to no tenant, and one was created for you in the last 24 hours. Reset your password, accept an invitation, or sign in again later.',
   )
 
 // Without a limit, a person who knows the password could open more sessions than one request can end.

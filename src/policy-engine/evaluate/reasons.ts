@@ -3,7 +3,7 @@ const reasonSentences = {
   incomplete_input: 'The request lacks facts that the decision needs.',
   foreign_slice: 'The loaded policies are not those of this tenant.',
   otp_required: 'A second factor is required first.',
-  key_not_allowed: 'An API key cannot do this. Log in, and use the token.',
+  key_not_allowed: 'An API key cannot do this. Sign in, and use the token.',
   impersonation_not_allowed: 'Who acts as another member cannot do this.',
   scope_missing: 'The scopes of this key do not include this.',
   no_active_membership: 'You are not an active member of this tenant.',

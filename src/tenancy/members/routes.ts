@@ -111,7 +111,7 @@ export const memberRoutes = (deps: Deps): Route[] => [
     tag: 'Members',
     summary: "End a member's sessions in your tenant",
     description:
-      'Their tokens for your tenant are refused from the next request on, until they log in again.',
+      'Their tokens for your tenant are refused from the next request on, until they sign in again.',
     status: 204,
     answer: null,
     load: lockedMember,
@@ -138,7 +138,7 @@ export const memberRoutes = (deps: Deps): Route[] => [
     tag: 'Members',
     summary: 'Leave a tenant with the token from the mail',
     description:
-      'The mail to a person who was added holds the token. Needs no login; no policy of the tenant applies.',
+      'The mail to a person who was added holds the token. Needs no sign-in; no policy of the tenant applies.',
     refusals: [409],
     ...mailedLink('You have left the tenant', (requestInfo, token) => leaveTenant(deps, requestInfo, token)),
   }),

@@ -45,7 +45,7 @@ export const serviceAccountRoutes = (deps: Deps): Route[] => [
     tag,
     summary: 'Create a service account',
     description:
-      'A member for a program. It cannot be an owner, counts for no quorum of approvals, and logs in with keys only.',
+      'A member for a program. It cannot be an owner, counts for no quorum of approvals, and signs in with keys only.',
     body: newAccount,
     status: 201,
     answer: accountSchema,

@@ -54,6 +54,6 @@ t.test('a person with an account is asked to log in, and the link stays valid', 
   const person = await service.signUp()
   const token = await invited(person.email)
   const refused = await service.call('POST', accept, { body: { token, password } })
-  t.match(refused, { status: 401, body: { code: 'not_authenticated', detail: /log in to it, then send/ } })
+  t.match(refused, { status: 401, body: { code: 'not_authenticated', detail: /sign in to it, then send/ } })
   t.match(await person.post(accept, { token }), { status: 200, body: { tenant: { id: firm.id } } })
 })
