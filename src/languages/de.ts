@@ -487,6 +487,11 @@ export const de: Texts = {
       apps: 'Jede Authenticator-App ist geeignet, auch der Passwortmanager Ihres Telefons.',
       begin: 'App einrichten',
       scan: 'Scannen Sie diesen Code mit Ihrer Authenticator-App.',
+      passkey: 'Stattdessen einen Passkey einrichten',
+      usePasskey: {
+        title: 'Ihr Passkey ist bereit',
+        lead: 'Verwenden Sie ihn einmal, dann geht es weiter. Später genügt er allein zum Anmelden.',
+      },
       qr: 'QR-Code für Ihre Authenticator-App',
       orType: 'Oder geben Sie diesen Schlüssel in die App ein:',
       here: 'Ist die App auf diesem Gerät? Öffnen Sie sie hier.',
@@ -495,6 +500,13 @@ export const de: Texts = {
     },
     stepUp: { title: 'Bestätigen Sie noch einmal, dass Sie es sind' },
     signedIn: {
+    recoveryCodes: {
+      title: 'Wiederherstellungscodes aufbewahren',
+      lead: 'Wenn Sie Ihr Gerät verlieren, melden Sie sich mit einem dieser Codes an. Jeder gilt einmal. Sie werden nur jetzt angezeigt, also bewahren Sie sie sicher auf.',
+      download: 'Als Textdatei herunterladen',
+      file: 'wiederherstellungscodes.txt',
+      kept: 'Ich habe sie aufbewahrt',
+    },
       title: 'Sie sind angemeldet',
       switch: 'Organisation wechseln',
       signOut: 'Abmelden',

@@ -500,6 +500,11 @@ export const en = {
       begin: 'Set up an app',
       scan: 'Scan this code with your authenticator app.',
       qr: 'QR code for your authenticator app',
+      passkey: 'Set up a passkey instead',
+      usePasskey: {
+        title: 'Your passkey is ready',
+        lead: 'Use it once to go on. Later sign-ins need no more than that.',
+      },
       orType: 'Or type this key into it:',
       here: 'Is the app on this device? Open it here.',
       code: 'Code that the app shows',
@@ -508,6 +513,13 @@ export const en = {
     stepUp: { title: 'Confirm again that it is you' },
     signedIn: {
       title: 'You are signed in',
+    recoveryCodes: {
+      title: 'Keep your recovery codes',
+      lead: 'If you lose your device, one of these codes signs you in. Each works once. They are shown only now, so keep them in a safe place.',
+      download: 'Download them as a text file',
+      file: 'recovery-codes.txt',
+      kept: 'I have kept them',
+    },
       switch: 'Change the organisation',
       signOut: 'Sign out',
       invited: (tenant: string) => `You are invited to ${tenant}`,

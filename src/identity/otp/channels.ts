@@ -95,9 +95,10 @@ export const mailboxShownAlready = () =>
     'You signed in by a link in a mail, so a code by mail is no second factor. Show another one, or sign in with your password.',
   )
 
-/** Whether a person can set up TOTP between password and second factor: only while they have no other channel. */
+/** Whether a person can enrol an app or a passkey between password and second factor: only while they have no other channel. */
 export function canEnrolFirst(config: Config, factors: Factors): boolean {
   const on = channelsOn(config)
   const mailed = on.includes('email') && factors.address_proven
-  return !factors.totp && !factors.passkey && !mailed && factors.recovery_codes === 0 && on.includes('totp')
+  const canEnrol = on.includes('totp') || on.includes('passkey')
+  return !factors.totp && !factors.passkey && !mailed && factors.recovery_codes === 0 && canEnrol
 }

@@ -3,23 +3,35 @@
 
 const staleAfter = 240_000 // ms: a challenge works for 5 minutes
 
-/** Options of a ceremony, for the browser of this form. */
+/** Options of the ceremony of a form. */
 async function optionsOf(form) {
-  const { form_token } = form.elements
   const response = await fetch(form.dataset.passkey, {
     method: 'POST',
-    body: new URLSearchParams({ form_token: form_token.value }),
+    body: new URLSearchParams(new FormData(form)),
     redirect: 'error',
   })
   if (!response.ok) throw new Error(`The options were refused: ${response.status}`)
-  return PublicKeyCredential.parseRequestOptionsFromJSON(await response.json())
+  return response.json()
+}
+
+/** A new passkey, or one that the person has. */
+async function credentialFor(form, how) {
+  const options = await optionsOf(form)
+  return 'new' in form.dataset
+    ? navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(options) })
+    : navigator.credentials.get({
+        publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options),
+        ...how,
+      })
 }
 
 async function use(form, how) {
-  const credential = await navigator.credentials.get({ publicKey: await optionsOf(form), ...how })
+  const credential = await credentialFor(form, how)
   const { credential: field } = form.elements
   if (field.value) return // another one is on its way
   field.value = JSON.stringify(credential)
+  for (const own of form.querySelectorAll('[data-from]'))
+    own.value = document.getElementById(own.dataset.from).value
   form.submit()
 }
 

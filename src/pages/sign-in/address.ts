@@ -27,7 +27,7 @@ ${refusalOf(visit, 'email')}${form(
     more: html`maxlength="254" autofocus spellcheck="false"`,
   })}${button(texts.continue)}`,
 )}
-${passkeyForm(deps, visit, 'passkey')}
+${passkeyForm(deps, visit, { path: 'passkey', words: texts.passkey.signIn })}
 <p class="aside">${texts.address.isNew} ${link(visit, 'register', texts.address.register)}</p>`,
   )
 }

@@ -4,7 +4,7 @@ import { loginCookie } from '../browser-session/cookie.ts'
 import { cookieOf } from '../browser-session/credentials.ts'
 import type { Calls, SignInAnswer } from './calls.ts'
 import { button, field, form, link, refusalOf } from './elements.ts'
-import { passkeyForm } from './passkey-button.ts'
+import { needsScript, passkeyForm } from './passkey-button.ts'
 import { go, inNameOf, page, type Shown, type SignInPage, signedIn, type Visit } from './visit.ts'
 
 /** Asks for a second factor: a code of an app, a recovery code, one that is mailed, or a passkey. */
@@ -45,7 +45,8 @@ type FactorPath = 'code' | 'step-up'
 
 /** Asks for a factor of one of these methods. `path`: of the page that takes it. */
 export function factorFields(deps: Deps, visit: Visit, methods: readonly string[], path: FactorPath): Html {
-  const byPasskey = methods.includes('passkey') ? passkeyForm(deps, visit, `${path}/passkey`) : null
+  const ceremony = { path: `${path}/passkey`, words: visit.texts.passkey.show }
+  const byPasskey = methods.includes('passkey') ? passkeyForm(deps, visit, ceremony) : null
   const byCode = methods.some((method) => method !== 'passkey')
   return html`${byCode ? codeFields(visit, methods, path) : passkeyOnly(visit)}
 ${byPasskey}`
@@ -56,7 +57,7 @@ export const codeShown = (visit: Visit, { authenticated }: SignInAnswer): Shown 
   authenticated ? signedIn(visit) : page(visit.texts.code.title, notYet(visit, 'code'))
 
 const passkeyOnly = (visit: Visit): Html => html`<p>${visit.texts.passkey.lead}</p>
-${refusalOf(visit)}<noscript><p class="alert">${visit.texts.passkey.noScript}</p></noscript>`
+${refusalOf(visit)}${needsScript(visit)}`
 
 /** The field for a code, and a button to mail one. */
 function codeFields(visit: Visit, methods: readonly string[], path: FactorPath): Html {

@@ -92,7 +92,7 @@ export const actions = {
   'otp:send': selfOnly(signIn),
   'otp:verify': selfOnly(signIn),
   'passkey:list': selfOnly(exempt),
-  'passkey:create': selfOnly(exempt),
+  'passkey:create': selfOnly(signIn),
   'passkey:update': selfOnly(exempt),
   'passkey:delete': selfOnly(exempt),
   'passkey:verify': selfOnly(signIn),

@@ -85,6 +85,8 @@ t.test('after the password a passkey is a second factor, and it raises a session
   const asked = await attemptLogin(service, person)
   t.match(asked.body, { otp_required: true, methods: ['passkey', 'email'] })
   const token = asked.body.temporary_token
+  const another = await call('POST', `${api}/registration/`, { token, body: {} })
+  t.match(another, { status: 401, body: { code: 'otp_required' } }, 'none is added before one is shown')
   const code = await call('POST', '/api/v1/auth/otp/verify/', {
     token,
     body: { code: '1', device_type: 'passkey' },

@@ -3,7 +3,8 @@ import { assertSound, openChromium } from '../../console/real-browser.ts'
 import { noChromium } from '../../helpers/chromium.ts'
 import { startService } from '../../helpers/service.ts'
 import { codeAt, requireMfa } from '../../identity/otp/authenticator.ts'
-import { openPages } from './page-client.ts'
+import { originOf, softwareAuthenticator } from '../../identity/passkeys/software-passkey.ts'
+import { openPages, type SeenPage } from './page-client.ts'
 
 // A tenant requires a second factor, and the person has none: mailed codes are off.
 
@@ -15,21 +16,68 @@ async function personWithoutFactor() {
   return person
 }
 
+/** Where the person is after address and password: at the set-up, or at the factor that they have. */
+async function atSetUp(person: { email: string; password: string }, query = '') {
+  const pages = openPages(service)
+  await pages.visit(`/sign-in/${query}`)
+  await pages.send({ email: person.email })
+  await pages.send({ password: person.password })
+  return pages
+}
+
+const keepsCodes = { status: 200, title: 'Keep your recovery codes' }
+const secretIn = ({ text }: SeenPage) => /<code>([A-Z2-7 ]+)<\/code>/.exec(text)![1]!.replaceAll(' ', '')
+const nextOf = (pages: ReturnType<typeof openPages>) =>
+  /class="button" href="([^"]*)"/.exec(pages.seen().text)![1]!
+
 t.test('an app is set up in the middle of a sign-in, which then goes on', async (t) => {
   const person = await personWithoutFactor()
-  const pages = openPages(service)
-  await pages.visit('/sign-in/?return_to=/docs')
-  await pages.send({ email: person.email })
-  t.match(await pages.send({ password: person.password }), { status: 200, title: 'Set up a second factor' })
+  const pages = await atSetUp(person, '?return_to=/docs')
+  t.match(pages.seen(), { status: 200, title: 'Set up a second factor' })
   t.match(await pages.visit('/sign-in/?return_to=/docs'), { title: 'Set up a second factor' }, 'it waits')
   const seen = await pages.send({}, 'set-up')
   t.match(seen.text, /<img class="code" src="data:image\/svg\+xml;base64,/)
   t.match(seen.text, /href="otpauth:\/\/totp\//)
-  const secret = /<code>([A-Z2-7 ]+)<\/code>/.exec(seen.text)![1]!.replaceAll(' ', '')
+  const secret = secretIn(seen)
   const refused = { status: 400, alert: 'This code is not right, or too old. Use the newest one.' }
   t.match(await pages.send({ code: '000000' }), refused)
-  t.match(await pages.send({ code: codeAt(secret, service.now()) }), { status: 200, refresh: '/docs' })
+  t.match(await pages.send({ code: codeAt(secret, service.now()) }), keepsCodes)
+  t.match(await pages.visit(nextOf(pages)), { refresh: '/docs' })
   t.match((await pages.visit('/sign-in/')).text, person.email)
+})
+
+t.test('recovery codes are shown once, and each signs in once', async (t) => {
+  const person = await personWithoutFactor()
+  const pages = await atSetUp(person)
+  const secret = secretIn(await pages.send({}, 'set-up'))
+  const { text } = await pages.send({ code: codeAt(secret, service.now()) })
+  const codes = [...text.matchAll(/<li><code>([^<]*)/g)].map(([, code = '']) => code)
+  t.equal(codes.length, 10)
+  t.ok(text.includes(encodeURIComponent(codes.join('\n'))), 'as a file')
+  t.match(await pages.visit(nextOf(pages)), { title: 'You are signed in' })
+  const later = await atSetUp(person)
+  t.match(await later.send({ code: codes[0]! }), { title: 'You are signed in' })
+  const again = await atSetUp(person)
+  t.match(await again.send({ code: codes[0]! }), { status: 400, title: 'Confirm that it is you' })
+})
+
+t.test('a passkey is set up instead, and shown before the sign-in goes on', async (t) => {
+  const person = await personWithoutFactor()
+  const pages = await atSetUp(person)
+  t.match(pages.seen().text, /<form [^>]*data-passkey="\/sign-in\/set-up\/passkey\/options\/" data-new/)
+  const authenticator = softwareAuthenticator(originOf(service))
+  t.match(await pages.usePasskey('set-up/passkey', () => 'none'), {
+    status: 400,
+    title: 'Set up a second factor',
+  })
+  t.match(await pages.usePasskey('set-up/passkey', authenticator.create), {
+    status: 200,
+    title: 'Your passkey is ready',
+  })
+  t.match(await pages.visit('/sign-in/'), { title: 'Confirm that it is you' }, 'it waits for the passkey')
+  await pages.visit('/sign-in/set-up/passkey/use/')
+  t.match(await pages.usePasskey('set-up/passkey/use', authenticator.get), keepsCodes)
+  t.match(await pages.visit(nextOf(pages)), { title: 'You are signed in' })
 })
 
 t.test('the page is for a sign-in that waits', async (t) => {
