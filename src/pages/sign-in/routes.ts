@@ -4,16 +4,17 @@ import { ApiError } from '../../errors.ts'
 import { asApiError } from '../../http/problem.ts'
 import { chooseLanguage } from '../../languages/choose-language.ts'
 import { dispatch, type Served } from '../../request/registry.ts'
-import { html } from '../../text/html.ts'
+import { type Html, html } from '../../text/html.ts'
 import { asset } from '../asset.ts'
-import { invitationPage, isLive } from '../links/invitation.ts'
+import { cookieHashOf, loginCookie } from '../browser-session/cookie.ts'
+import { invitationPages, isLive } from '../links/invitation.ts'
 import { isLinkPage, linkPages } from '../links/link-pages.ts'
 import { magicLinkPage, magicLinkScript } from '../links/magic-link.ts'
 import { addressPage } from './address.ts'
 import { brandFinder, lookOfQuery } from './brand.ts'
 import type { Calls, PageDeps } from './calls.ts'
 import { codePages } from './code.ts'
-import { nextStep, pageUrl, sentenceOf } from './elements.ts'
+import { button, form, link, nextStep, pageUrl, sentenceOf } from './elements.ts'
 import { formToken, isFormOf, newFlow, readFlow, writeFlow } from './flow.ts'
 import { forgotPages } from './forgot.ts'
 import { documentOf, headers, type Look } from './layout.ts'
@@ -99,12 +100,26 @@ const inFolder =
       const visit = visitOf(deps, http, http.state.form ?? {})
       http.set(error.headers)
       const content = html`<p class="alert" role="alert">${sentenceOf(visit.texts, error)}</p>
-${nextStep(visit, isLinkPage(http.path) ? http.path : '', visit.texts.again)}`
+${wayOn(deps, visit, error)}`
       await write(http, look, visit, { title: visit.texts.errorTitle, content }, error.status)
     } finally {
       http.state.measuredAs = 'sign_in_page'
     }
   }
+
+/** A session that may not read its own profile opens no page: its person signs out, or in with another address. */
+function wayOn(deps: PageDeps, visit: Visit, { status, code }: ApiError): Html {
+  const { http, texts } = visit
+  const isShutOut = status === 403 && !isOfForm.has(code) && cookieHashOf(deps.config, http, loginCookie)
+  if (isShutOut) {
+    visit.keep({})
+    return html`${form(visit, 'sign-out', button(texts.signedIn.signOut))}
+<p class="aside">${link(visit, 'address', texts.code.other)}</p>`
+  }
+  return nextStep(visit, isLinkPage(http.path) ? http.path : '', texts.again)
+}
+
+const isOfForm = new Set(['form_expired', 'form_not_valid', 'cross_site_request'])
 
 const showing =
   (deps: PageDeps, look: Look, { show }: SignInPage): Middleware =>
