@@ -28,11 +28,11 @@ export type OtpRequired = { otp_required: true; temporary_token: string; expires
 
 export type Member = { id: string; kind: "user" | "service_account"; user: { id: string; email: string; first_name: string; last_name: string; is_active: boolean } | null; service_account: { id: string; name: string } | null; user_id: string | null; email: string | null; email_verified: boolean | null; external_id: string | null; roles: (string)[]; department_id: string | null; manager_id: string | null; status: "active" | "suspended"; attributes: Record<string, unknown>; joined_at: string; updated_at: string }
 
+export type PasskeyCreationOptions = { challenge: string; rp: { id: string; name: string }; user: { id: string; name: string; displayName: string }; pubKeyCredParams: ({ type: "public-key"; alg: number })[]; timeout: number; attestation: "none"; excludeCredentials: ({ id: string; type: "public-key"; transports?: (string)[] })[]; authenticatorSelection: { residentKey: "required"; requireResidentKey: true; userVerification: "required" } }
+
 export type Session = { id: string; kind: "token" | "browser" | "grant"; user_agent: string; ip: string; created_at: string; last_used_at: string; expires_at: string; current: boolean; tenant_id: string; acr: "aal1" | "aal2"; amr: (string)[] }
 
 export type OtpDevice = { id: string; type: "passkey" | "totp" | "email" | "static"; name: string; is_confirmed: boolean; created_at: string; last_used_at: string | null; counts_from: string | null; remaining_codes: number | null }
-
-export type PasskeyCreationOptions = { challenge: string; rp: { id: string; name: string }; user: { id: string; name: string; displayName: string }; pubKeyCredParams: ({ type: "public-key"; alg: number })[]; timeout: number; attestation: "none"; excludeCredentials: ({ id: string; type: "public-key"; transports?: (string)[] })[]; authenticatorSelection: { residentKey: "required"; requireResidentKey: true; userVerification: "required" } }
 
 export type Passkey = { id: string; name: string; transports: (string)[]; backed_up: boolean; created_at: string; last_used_at: string | null }
 
@@ -199,11 +199,13 @@ export interface Operations {
   'POST /auth/refresh/': { query: {  }; body: { refresh: string }; answer: TokenPair }
   'POST /auth/switch-tenant/': { query: {  }; body: { tenant_id: string; refresh?: string }; answer: TokenPair }
   'POST /auth/logout/': { query: {  }; body: undefined; answer: { message: "Logged out" } }
-  'POST /invitations/accept/': { query: {  }; body: { token: string; password?: string; first_name?: string; last_name?: string }; answer: { invitation_id: string; tenant: { id: string; name: string; slug: string }; member: Member; access?: string; refresh?: string; otp_required?: true; temporary_token?: string; expires_in?: number; methods?: ("passkey" | "totp" | "email" | "static")[] } }
   'POST /auth/logout-all/': { query: {  }; body: { revoke_keys?: boolean }; answer: { message: "Logged out" } }
   'POST /auth/password/change/': { query: {  }; body: { current_password: string; new_password: string; revoke_keys?: boolean }; answer: { message: "Password changed" } }
   'POST /auth/password/reset/': { query: {  }; body: { email: string }; answer: { message: "If this address has an account, a link to reset its password was sent" } }
   'POST /auth/password/reset/confirm/': { query: {  }; body: { token: string; password: string }; answer: { message: "Password changed" } }
+  'POST /invitations/accept/': { query: {  }; body: { token: string; password?: string; credential?: { id: string; rawId: string; type: "public-key"; response: { clientDataJSON: string; attestationObject: string; transports?: (string)[] } }; first_name?: string; last_name?: string }; answer: { invitation_id: string; tenant: { id: string; name: string; slug: string }; member: Member; access?: string; refresh?: string; otp_required?: true; temporary_token?: string; expires_in?: number; methods?: ("passkey" | "totp" | "email" | "static")[] } }
+  'POST /invitations/accept/options/': { query: {  }; body: { token: string }; answer: PasskeyCreationOptions }
+  'POST /users/me/invitations/{id}/accept/': { query: {  }; body: undefined; answer: { invitation_id: string; tenant: { id: string; name: string; slug: string }; member: Member } }
   'GET /auth/sessions/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (Session)[]; count: number | null } }
   'DELETE /auth/sessions/{id}/': { query: {  }; body: undefined; answer: undefined }
   'POST /auth/email/verify/send/': { query: {  }; body: undefined; answer: { message: "Verification email sent" } }

@@ -105,6 +105,8 @@ const actions = {
   'webhook:update': 'Webhook ändern',
 }
 
+const roles = { owner: 'Eigentümer', admin: 'Administrator', member: 'Mitglied', auditor: 'Prüfer' }
+
 /** The texts of pages and mails in German. */
 export const de: Texts = {
   code: 'de',
@@ -483,23 +485,21 @@ export const de: Texts = {
     },
     setUp: {
       title: 'Zweiten Faktor einrichten',
-      why: 'Diese Organisation verlangt einen zweiten Faktor, und Sie haben noch keinen. Dafür genügt eine App auf Ihrem Telefon.',
+      why: 'Diese Organisation verlangt einen zweiten Faktor, und Sie haben noch keinen.',
       apps: 'Jede Authenticator-App ist geeignet, auch der Passwortmanager Ihres Telefons.',
-      begin: 'App einrichten',
-      scan: 'Scannen Sie diesen Code mit Ihrer Authenticator-App.',
       passkey: 'Stattdessen einen Passkey einrichten',
       usePasskey: {
         title: 'Ihr Passkey ist bereit',
         lead: 'Verwenden Sie ihn einmal, dann geht es weiter. Später genügt er allein zum Anmelden.',
       },
+      begin: 'App einrichten',
+      scan: 'Scannen Sie diesen Code mit Ihrer Authenticator-App.',
       qr: 'QR-Code für Ihre Authenticator-App',
       orType: 'Oder geben Sie diesen Schlüssel in die App ein:',
       here: 'Ist die App auf diesem Gerät? Öffnen Sie sie hier.',
       code: 'Code, den die App zeigt',
       anew: 'Neuen QR-Code zeigen',
     },
-    stepUp: { title: 'Bestätigen Sie noch einmal, dass Sie es sind' },
-    signedIn: {
     recoveryCodes: {
       title: 'Wiederherstellungscodes aufbewahren',
       lead: 'Wenn Sie Ihr Gerät verlieren, melden Sie sich mit einem dieser Codes an. Jeder gilt einmal. Sie werden nur jetzt angezeigt, also bewahren Sie sie sicher auf.',
@@ -507,11 +507,13 @@ export const de: Texts = {
       file: 'wiederherstellungscodes.txt',
       kept: 'Ich habe sie aufbewahrt',
     },
+    stepUp: { title: 'Bestätigen Sie noch einmal, dass Sie es sind' },
+    signedIn: {
       title: 'Sie sind angemeldet',
       switch: 'Organisation wechseln',
       signOut: 'Abmelden',
       invited: (tenant) => `Sie sind zu ${tenant} eingeladen`,
-      join: 'Öffnen Sie den Link in unserer E-Mail, um beizutreten.',
+      seeInvitation: 'Einladung ansehen',
     },
     organisation: { title: 'Organisation wählen', lead: 'Sie gehören zu mehreren. Wohin möchten Sie?' },
     signedOut: {
@@ -583,9 +585,10 @@ export const de: Texts = {
       },
       invitation: {
         title: (tenant) => `${tenant} beitreten`,
-        lead: (inviter, roles) =>
-          `${inviter ? `${inviter} lädt Sie ein` : 'Sie sind eingeladen'}${roles.length > 0 ? `, mit ${roles.length === 1 ? 'der Rolle' : 'den Rollen'} ${joined(roles)}` : ''}.`,
+        lead: (inviter, names) =>
+          `${inviter ? `${inviter} lädt Sie ein` : 'Sie sind eingeladen'}${names.length > 0 ? `, mit ${names.length === 1 ? 'der Rolle' : 'den Rollen'} ${joined(names.map((name) => wordsOf(roles, name) ?? name))}` : ''}.`,
         join: (tenant) => `${tenant} beitreten`,
+        byPasskey: 'Stattdessen mit einem Passkey beitreten',
         hasAccount:
           'Diese Adresse hat schon ein Konto. Melden Sie sich an, dann treten Sie mit einem Klick bei.',
         signIn: 'Anmelden und beitreten',
@@ -651,7 +654,7 @@ export const de: Texts = {
         'Dieses Formular kam von einer anderen Website und wurde nicht angenommen. Beginnen Sie von vorn.',
       email_mismatch: () => 'Diese Einladung gilt für eine andere Adresse als Ihre.',
       last_owner: () =>
-        'Jede Organisation braucht einen Besitzer, und Sie sind der letzte. Geben Sie diese Rolle zuerst einem anderen Mitglied.',
+        'Jede Organisation braucht einen Eigentümer, und Sie sind der letzte. Geben Sie diese Rolle zuerst einem anderen Mitglied.',
       not_found: () => 'Diese Seite gibt es nicht.',
       overloaded: () => 'Gerade melden sich viele an. Versuchen Sie es gleich wieder.',
       dependency_unavailable: () =>

@@ -83,6 +83,9 @@ const actions = {
   'webhook:update': 'Change a webhook',
 }
 
+/** The roles that every organisation has. */
+const roles = { owner: 'Owner', admin: 'Administrator', member: 'Member', auditor: 'Auditor' }
+
 /** The texts of pages and mails in English. Each other language has the same: the compiler keeps it complete. */
 export const en = {
   /** BCP 47: the attribute `lang` of pages and mails. */
@@ -495,24 +498,21 @@ export const en = {
     },
     setUp: {
       title: 'Set up a second factor',
-      why: 'This organisation asks for a second factor, and you have none yet. An app on your phone can be yours.',
+      why: 'This organisation asks for a second factor, and you have none yet.',
       apps: 'Any authenticator app will do, such as the password manager of your phone.',
-      begin: 'Set up an app',
-      scan: 'Scan this code with your authenticator app.',
-      qr: 'QR code for your authenticator app',
       passkey: 'Set up a passkey instead',
       usePasskey: {
         title: 'Your passkey is ready',
         lead: 'Use it once to go on. Later sign-ins need no more than that.',
       },
+      begin: 'Set up an app',
+      scan: 'Scan this code with your authenticator app.',
+      qr: 'QR code for your authenticator app',
       orType: 'Or type this key into it:',
       here: 'Is the app on this device? Open it here.',
       code: 'Code that the app shows',
       anew: 'Show another QR code',
     },
-    stepUp: { title: 'Confirm again that it is you' },
-    signedIn: {
-      title: 'You are signed in',
     recoveryCodes: {
       title: 'Keep your recovery codes',
       lead: 'If you lose your device, one of these codes signs you in. Each works once. They are shown only now, so keep them in a safe place.',
@@ -520,10 +520,13 @@ export const en = {
       file: 'recovery-codes.txt',
       kept: 'I have kept them',
     },
+    stepUp: { title: 'Confirm again that it is you' },
+    signedIn: {
+      title: 'You are signed in',
       switch: 'Change the organisation',
       signOut: 'Sign out',
       invited: (tenant: string) => `You are invited to ${tenant}`,
-      join: 'Open the link in our mail to join.',
+      seeInvitation: 'See the invitation',
     },
     organisation: {
       title: 'Choose an organisation',
@@ -595,9 +598,10 @@ export const en = {
       },
       invitation: {
         title: (tenant: string) => `Join ${tenant}`,
-        lead: (inviter: string, roles: readonly string[]) =>
-          `${inviter ? `${inviter} invites you` : 'You are invited'}${roles.length > 0 ? `, with the ${roles.length === 1 ? 'role' : 'roles'} ${joined(roles)}` : ''}.`,
+        lead: (inviter: string, names: readonly string[]) =>
+          `${inviter ? `${inviter} invites you` : 'You are invited'}${names.length > 0 ? `, with the ${names.length === 1 ? 'role' : 'roles'} ${joined(names.map((name) => wordsOf(roles, name) ?? name))}` : ''}.`,
         join: (tenant: string) => `Join ${tenant}`,
+        byPasskey: 'Join with a passkey instead',
         hasAccount: 'This address has an account. Sign in with it, and join with one click.',
         signIn: 'Sign in to join',
         otherAddress: (invited: string, own: string) =>

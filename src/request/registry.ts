@@ -20,6 +20,7 @@ const withoutToken: ReadonlySet<string> = new Set([
   'POST /api/v1/auth/passkeys/login',
   'POST /api/v1/keys/revoke',
   'POST /api/v1/invitations/accept',
+  'POST /api/v1/invitations/accept/options',
   'POST /api/v1/tenants/leave',
   // Its token is that of an application.
   'GET /api/v1/application/events',

@@ -19,6 +19,7 @@ import { requestInfoReader } from '../http/request-info.ts'
 import { logRequests, logUnanswered } from '../http/request-log.ts'
 import { traceRequests } from '../http/trace-requests.ts'
 import { apiKeyRoutes } from '../identity/api-keys/routes.ts'
+import { acceptRoutes } from '../identity/auth/accept-routes.ts'
 import { authRoutes } from '../identity/auth/routes.ts'
 import { emailVerificationRoutes } from '../identity/email-verification/routes.ts'
 import { impersonationRoutes } from '../identity/impersonation/routes.ts'
@@ -59,6 +60,7 @@ import { serviceLists, serviceObjects } from './objects.ts'
 /** Every route of the API, in matching order. */
 export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...authRoutes(deps),
+  ...acceptRoutes(deps),
   ...sessionRoutes(deps),
   ...emailVerificationRoutes(deps),
   ...magicLinkRoutes(deps),

@@ -49,6 +49,7 @@ t.test('only these routes need no token', async (t) => {
     'POST /api/v1/auth/refresh',
     'POST /api/v1/auth/register',
     'POST /api/v1/invitations/accept',
+    'POST /api/v1/invitations/accept/options',
     'POST /api/v1/keys/revoke',
     'POST /api/v1/tenants/leave',
   ])

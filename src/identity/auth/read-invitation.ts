@@ -1,7 +1,7 @@
 import { readAsSystem } from '../../database/executor/read.ts'
 import type { Deps } from '../../deps.ts'
 import { signature } from '../../messages/mail/free-text.ts'
-import { findLiveOffer } from '../../tenancy/invitations/join-by-invitation.ts'
+import type { Offer } from '../../tenancy/invitations/store.ts'
 import { findTerms } from '../../tenancy/invitations/terms-store.ts'
 import { findCredentials } from '../users/store.ts'
 
@@ -18,14 +18,10 @@ export interface ReadInvitation {
   roles: readonly string[]
 }
 
-/**
- * Reads an invitation for the holder of its token, who knows its mail, before they accept it. Throws as
- * {@link findLiveOffer}.
- */
-export async function readInvitation(deps: Deps, token: string): Promise<ReadInvitation> {
-  const offer = await findLiveOffer(deps, token)
+/** Reads an invitation for the holder of its token, or for the person whose verified address it is to, before they accept it. */
+export function readInvitation({ db }: Pick<Deps, 'db'>, offer: Offer): Promise<ReadInvitation> {
   const { email, tenant_id: tenantId, tenant_name: tenantName } = offer
-  return readAsSystem(deps.db, 'the holder of the token need not be logged in', async (read) => {
+  return readAsSystem(db, 'the holder of the token need not be logged in', async (read) => {
     const [terms, account] = await Promise.all([findTerms(read, offer), findCredentials(read, email)])
     const inviter = terms?.inviter ? signature(terms.inviter) : ''
     return { email, hasAccount: account !== null, tenantId, tenantName, inviter, roles: terms?.roles ?? [] }

@@ -17,10 +17,10 @@ import { padDuration } from '../rate-limits/pad-duration.ts'
 import type { Person } from '../sign-in/create-own-tenant.ts'
 import { recordRegistered } from '../users/record-registered.ts'
 import { insertUser } from '../users/store.ts'
-import { verifyByInvitation } from './accept-invitation.ts'
 import { tenantWords } from './context-words.ts'
 import { hiddenMs, mailAddressOwner } from './mail-address-owner.ts'
 import { refuseWeakPassword } from './password-policy.ts'
+import { verifyByInvitation } from './verify-by-invitation.ts'
 
 export interface RegisterBody {
   email: string

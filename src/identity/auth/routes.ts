@@ -2,14 +2,12 @@ import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { bodyId, linkToken, message } from '../../request/body/schemas.ts'
 import { type Route, route } from '../../request/route.ts'
-import { memberSchema } from '../../tenancy/members/member-schemas.ts'
 import { chosenPassword, emailAddress, personName, presentedPassword } from '../person.ts'
 import { login } from '../sign-in/login.ts'
 import { handOut, renewed } from '../sign-in/outcome.ts'
 import { refresh } from '../sign-in/refresh.ts'
 import { switchTenant } from '../sign-in/switch-tenant.ts'
-import { otpRequired, signedIn, tokenPair } from '../sign-in/token-schemas.ts'
-import { acceptInvitation } from './accept-invitation.ts'
+import { signedIn, tokenPair } from '../sign-in/token-schemas.ts'
 import { changePassword } from './change-password.ts'
 import { confirmPasswordReset } from './confirm-password-reset.ts'
 import { logout, logoutAll } from './logout.ts'
@@ -123,33 +121,6 @@ export const authRoutes = (deps: Deps): Route[] => [
       await logout(deps, caller)
       return { message: 'Logged out' as const }
     },
-  }),
-  route({
-    access: 'optional',
-    method: 'POST',
-    path: '/api/v1/invitations/accept',
-    action: 'invitation:accept',
-    tag: 'Invitations',
-    summary: 'Accept an invitation',
-    description:
-      'If you are logged in, send only the token. If you are new, add a password and names; you are logged in.',
-    body: z.object({
-      token: linkToken,
-      password: chosenPassword.optional(),
-      first_name: personName.default(''),
-      last_name: personName.meta({ example: 'Lovelace' }).default(''),
-    }),
-    status: 200,
-    answer: z.object({
-      invitation_id: z.uuid(),
-      tenant: z.object({ id: z.uuid(), name: z.string(), slug: z.string() }),
-      member: memberSchema,
-      ...tokenPair.partial().shape,
-      ...otpRequired.partial().shape,
-    }),
-    refusals: [409],
-    secret: true,
-    handle: ({ caller, requestInfo, body }) => acceptInvitation(deps, caller, requestInfo, body),
   }),
   route({
     method: 'POST',

@@ -47,7 +47,7 @@ export async function insertUser(tx: Tx, user: NewUser): Promise<boolean> {
   const inserted = await tx.maybeOne(sql.type(idRow)`
     insert into users (id, email, password_hash, first_name, last_name, date_joined, updated_at)
     values (${user.id}, ${user.email}, ${user.passwordHash}, ${user.firstName}, ${user.lastName}, ${at}, ${at})
-    on conflict (email) do nothing returning id`)
+    on conflict do nothing returning id`)
   return inserted !== null
 }
 

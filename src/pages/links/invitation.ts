@@ -2,10 +2,13 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { type ReadInvitation, readInvitation } from '../../identity/auth/read-invitation.ts'
 import { mailedLinks } from '../../messages/links/mailed-links.ts'
-import { findLiveOffer } from '../../tenancy/invitations/join-by-invitation.ts'
+import { pathId } from '../../request/path-id.ts'
+import { findLiveOffer, findLiveOfferTo } from '../../tenancy/invitations/join-by-invitation.ts'
 import { type Html, html } from '../../text/html.ts'
 import { type Calls, type SignInAnswer, unlessSignedOut } from '../sign-in/calls.ts'
 import { button, form, nextStep, refusalOf, sentenceOf } from '../sign-in/elements.ts'
+import { credentialOf, optionsPage } from '../sign-in/passkey.ts'
+import { passkeyForm } from '../sign-in/passkey-button.ts'
 import { afterFactor } from '../sign-in/password.ts'
 import { nameFields, newPassword } from '../sign-in/register.ts'
 import { nameOf, type Profile, signOut } from '../sign-in/session.ts'
@@ -24,43 +27,97 @@ interface Accepted extends SignInAnswer {
  * An invitation: says who invites whom to what. A person who is signed in with the invited address joins by one click; one
  * with an account signs in first, and comes back; a new one makes an account. All end signed in.
  */
-export const invitationPage = (deps: Deps, calls: Calls): SignInPage => {
-  const profileOf = async ({ http }: Visit) => (await unlessSignedOut(calls.profile(http))) as Profile | null
+export const invitationPages = (deps: Deps, calls: Calls): SignInPage[] => [
+  ...byToken(deps, calls),
+  received(deps, calls),
+]
 
-  return {
-    path,
-    takesLate: true, // the form has the token, which has a time of its own
-    async show(visit) {
-      const done = carryToken(visit, name) ?? endOf(visit)
-      if (done) return done
-      const token = tokenOf(visit, name)
-      if (token === undefined) return incompleteCard(visit)
-      const [invitation, profile] = await Promise.all([
-        readInvitation(deps, token).catch(refusalOnly),
-        profileOf(visit),
-      ])
-      if (invitation instanceof ApiError) return failed({ ...visit, refusal: invitation })
-      inNameOf(visit, invitation.tenantId)
-      return offer(visit, invitation, profile, token)
-    },
-    async submit(visit) {
-      const { token = '', step, password, first_name, last_name } = visit.form
-      if (step === 'sign-out') {
-        await signOut(deps, calls, visit.http)
-        visit.keep({ registered: undefined })
-        return go(path)
-      }
-      const isKnown = (await profileOf(visit)) !== null
-      const accepted = (await (isKnown
-        ? calls.acceptInvitation(visit.http, { token })
-        : calls.acceptAsNewcomer(visit.http, { token, password, first_name, last_name }))) as Accepted
-      forgetToken(visit, name)
-      if (deps.config.HOSTED_PAGES && accepted.otp_required) return afterFactor(visit, calls, accepted)
-      if (!deps.config.HOSTED_PAGES) await signOut(deps, calls, visit.http)
-      return joined(visit, accepted, isKnown)
-    },
+const profileOf = async (calls: Calls, { http }: Visit) =>
+  (await unlessSignedOut(calls.profile(http))) as Profile | null
+
+function byToken(deps: Deps, calls: Calls): SignInPage[] {
+  async function show(visit: Visit): Promise<Shown> {
+    const done = carryToken(visit, name) ?? endOf(visit)
+    if (done) return done
+    const token = tokenOf(visit, name)
+    if (token === undefined) return incompleteCard(visit)
+    const [offer, profile] = await Promise.all([
+      findLiveOffer(deps, token).catch(refusalOnly),
+      profileOf(calls, visit),
+    ])
+    if (offer instanceof ApiError) return failed({ ...visit, refusal: offer })
+    const own = { path, carried: tokenField(token) }
+    return showOffer(deps, visit, await readInvitation(deps, offer), profile, own)
   }
+
+  async function accept(visit: Visit, isKnown: boolean, answer: Promise<unknown>): Promise<Shown> {
+    const accepted = (await answer) as Accepted
+    forgetToken(visit, name)
+    if (deps.config.HOSTED_PAGES && accepted.otp_required) return afterFactor(visit, calls, accepted)
+    if (!deps.config.HOSTED_PAGES) await signOut(deps, calls, visit.http)
+    return joined(visit, accepted, isKnown)
+  }
+
+  return [
+    {
+      path,
+      takesLate: true, // the form has the token, which has a time of its own
+      show,
+      async submit(visit) {
+        const { token = '', step, password, first_name, last_name } = visit.form
+        if (step === 'sign-out') {
+          await signOut(deps, calls, visit.http)
+          visit.keep({ registered: undefined })
+          return go(path)
+        }
+        return (await profileOf(calls, visit))
+          ? accept(visit, true, calls.acceptInvitation(visit.http, { token }))
+          : accept(
+              visit,
+              false,
+              calls.acceptAsNewcomer(visit.http, { token, password, first_name, last_name }),
+            )
+      },
+    },
+    {
+      // A new person with a passkey in place of a password: it is asked for next.
+      path: 'join',
+      takesLate: true,
+      show,
+      submit(visit) {
+        const { token = '', first_name, last_name } = visit.form
+        const body = { token, credential: credentialOf(visit), first_name, last_name }
+        return accept(visit, false, calls.acceptAsNewcomer(visit.http, body))
+      },
+    },
+    {
+      ...optionsPage('join', ({ http, form: { token = '' } }) => calls.beginToAccept(http, { token })),
+      takesLate: true,
+    },
+  ]
 }
+
+/** An invitation to the verified address of a person who is signed in: they need not look for its mail. */
+const received = (deps: Deps, calls: Calls): SignInPage => ({
+  path: 'invitation/received/:id',
+  async show(visit) {
+    const profile = await profileOf(calls, visit)
+    if (!profile) return go('')
+    const done = endOf(visit)
+    if (done) return done
+    const { email, email_verified: emailVerified } = profile
+    const { id = '' } = visit.params
+    const offer = await findLiveOfferTo(deps, { email, emailVerified }, pathId(id)).catch(refusalOnly)
+    if (offer instanceof ApiError) return failed({ ...visit, refusal: offer })
+    const own = { path: `invitation/received/${id}`, carried: null }
+    return showOffer(deps, visit, await readInvitation(deps, offer), profile, own)
+  },
+  async submit(visit) {
+    const answer = calls.acceptReceived(visit.http, {}, visit.params)
+    const accepted = (await unlessSignedOut(answer)) as Accepted | null
+    return accepted ? joined(visit, accepted, true) : go('')
+  },
+})
 
 /** Whether the invitation of a token can be accepted. */
 export const isLive = async (deps: Deps, token: string | undefined): Promise<boolean> =>
@@ -71,25 +128,38 @@ const refusalOnly = (error: unknown): ApiError => {
   throw error
 }
 
-function offer(visit: Visit, invitation: ReadInvitation, profile: Profile | null, token: string): Shown {
+/** The form with which a person joins: its page, and the token that it carries. */
+interface OwnForm {
+  path: string
+  carried: Html | null
+}
+
+function showOffer(
+  deps: Deps,
+  visit: Visit,
+  invitation: ReadInvitation,
+  profile: Profile | null,
+  own: OwnForm,
+): Shown {
   const texts = visit.texts.links.invitation
-  const { tenantName, inviter, roles } = invitation
+  const { tenantId, tenantName, inviter, roles } = invitation
+  inNameOf(visit, tenantId)
   return page(
     texts.title(tenantName),
     html`<p>${texts.lead(inviter, roles)}</p>
-${stepFor(visit, invitation, profile, token)}`,
+${stepFor(deps, visit, invitation, profile, own)}`,
   )
 }
 
 /** What the person does next. */
 function stepFor(
+  deps: Deps,
   visit: Visit,
   { email, tenantName, hasAccount }: ReadInvitation,
   profile: Profile | null,
-  token: string,
+  { path, carried }: OwnForm,
 ): Html {
   const texts = visit.texts.links.invitation
-  const carried = tokenField(token)
   if (profile?.email === email)
     return html`<p class="who"><span>${nameOf(profile)}</span> <small>${email}</small></p>
 ${refusalOf(visit)}${form(visit, path, html`${carried}${button(texts.join(tenantName))}`)}`
@@ -111,8 +181,14 @@ ${refusalOf(visit, 'password', 'first_name', 'last_name')}${form(
   path,
   html`${carried}${nameFields(visit)}
 ${newPassword(visit)}${button(texts.join(tenantName))}`,
-)}`
+)}
+${passkeyForm(deps, visit, { path: 'join', words: texts.byPasskey, isNew: true, fields: html`${carried}${namesOfForm}` })}`
 }
+
+/** The names that are typed into the form beside. */
+const namesOfForm = ['first_name', 'last_name'].map(
+  (name) => html`<input type="hidden" name="${name}" value="" data-from="${name}">\n`,
+)
 
 /** The card of an attempt to join that cannot be repeated; null while it can. */
 function endOf(visit: Visit): Shown | null {

@@ -73,6 +73,8 @@ export function callsOf(deps: PageDeps, routes: readonly Route[]) {
     undoAddress: call('POST', 'auth/email/undo'),
     undoFactor: call('POST', 'auth/otp/undo'),
     acceptInvitation: call('POST', 'invitations/accept'),
+    beginToAccept: call('POST', 'invitations/accept/options'),
+    acceptReceived: call('POST', 'users/me/invitations/:id/accept'),
     acceptAsNewcomer: call('POST', 'invitations/accept', newcomer),
     confirmMagicLink: call('POST', 'auth/magic-link/confirm'),
     leaveTenant: call('POST', 'tenants/leave'),

@@ -48,7 +48,7 @@ export function signInPages(deps: PageDeps, calls: Calls): Middleware {
     ...forgotPages(calls),
     ...sessionPages(deps, calls),
     ...linkPages(deps, calls),
-    invitationPage(deps, calls),
+    ...invitationPages(deps, calls),
     magicLinkPage(deps, calls),
   ]
   const style = fromBrowser('/sign-in/style.css', 'sign-in.css')
@@ -186,6 +186,7 @@ function visitOf(deps: PageDeps, http: Context, form: Record<string, string>): V
     keep,
     formToken: formToken(deps, flow),
     returnTo: returnPath(form.return_to ?? (typeof query === 'string' ? query : undefined)),
+    params: http.params ?? {},
     form,
     refusal: null,
   }

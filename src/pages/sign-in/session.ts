@@ -15,12 +15,14 @@ interface Tenant {
   id: string
   name: string
 }
-/** An invitation to the address of the person, who has its link in a mail. */
+/** An invitation to the address of the person. */
 interface Received {
+  id: string
   tenant: Tenant
 }
 export interface Profile {
   email: string
+  email_verified: boolean
   first_name: string
   last_name: string
   current_tenant: Tenant
@@ -95,7 +97,7 @@ function signedInAs(visit: Visit, profile: Profile, invitations: Received[]) {
     html`<p class="who"><span>${nameOf(profile)}</span> <small>${email} · ${tenant.name}</small></p>
 ${invitations.map(
   (one) =>
-    html`<p class="who"><span>${texts.signedIn.invited(one.tenant.name)}</span> <small>${texts.signedIn.join}</small></p>\n`,
+    html`<p class="who"><span>${texts.signedIn.invited(one.tenant.name)}</span> ${link(visit, `invitation/received/${one.id}`, texts.signedIn.seeInvitation)}</p>\n`,
 )}${memberships.length > 1 ? html`<p>${link(visit, 'organisation', texts.signedIn.switch)}</p>` : null}
 ${form(visit, 'sign-out', button(texts.signedIn.signOut, { quiet: true }))}`,
   )

@@ -20,6 +20,8 @@ export interface Visit {
   formToken: string
   /** Where the sign-in leads to in the end; null: nowhere else. */
   returnTo: string | null
+  /** What the address names in the place of the page's parameters. */
+  params: Readonly<Record<string, string>>
   /** The fields of the form that was sent; none for a GET. */
   form: Readonly<Record<string, string>>
   /** Why the form was refused. */
@@ -38,7 +40,10 @@ export type Shown =
 
 /** A page. A refused form is shown again, with what was typed. */
 export interface SignInPage {
-  /** Below `/sign-in/`, without slashes; empty for `/sign-in/` itself. With a leading `/`: below the service. */
+  /**
+   * Below `/sign-in/`, without slashes; empty for `/sign-in/` itself. With a leading `/`: below the service. A part with a
+   * leading `:` is a parameter.
+   */
   path: string
   show(visit: Visit): Promise<Shown> | Shown
   /** Also takes a form of a flow that took too long. */

@@ -1,7 +1,7 @@
 import { hashOneTimeToken } from '../../crypto/one-time-token.ts'
 import { asSystem, type Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { ApiError } from '../../errors.ts'
+import { ApiError, notFound } from '../../errors.ts'
 import type { RequestInfo } from '../../http/request-info.ts'
 import { appendAudit } from '../../messages/audit/append-audit.ts'
 import { appendEvent } from '../../messages/outbox/append-event.ts'
@@ -10,7 +10,15 @@ import { nameMember } from '../members/name-member.ts'
 import { findMember, insertMember, type MemberRow, raiseMember } from '../members/store.ts'
 import { firstExcess, holds } from '../roles/grantable-roles.ts'
 import { assertDomainAllowed } from '../tenants/email-domains.ts'
-import { type Accepted, findInviter, findOffer, lockRolesById, markAccepted, type Offer } from './store.ts'
+import {
+  type Accepted,
+  findInviter,
+  findOffer,
+  findOfferTo,
+  lockRolesById,
+  markAccepted,
+  type Offer,
+} from './store.ts'
 
 export const invitationInvalid = () =>
   new ApiError(
@@ -33,9 +41,30 @@ export async function findLiveOffer({ db, clock }: Deps, token: string): Promise
   const offer = await asSystem(db, 'the holder of the token need not be logged in', (tx) =>
     findOffer(tx, hashOneTimeToken(token)),
   )
-  if (!offer || offer.tenant_deleted) throw invitationInvalid()
+  if (!offer) throw invitationInvalid()
+  return assertLive(offer, clock())
+}
+
+/**
+ * Finds an invitation to a person by its id, as {@link findLiveOffer} by its token. 404 for one to another address, and while theirs
+ * is not verified.
+ */
+export async function findLiveOfferTo(
+  { db, clock }: Deps,
+  { email, emailVerified }: { email: string; emailVerified: boolean },
+  id: string,
+): Promise<Offer> {
+  const offer = emailVerified
+    ? await asSystem(db, 'invitations to a person come from many tenants', (tx) => findOfferTo(tx, email, id))
+    : null
+  if (!offer) throw notFound('No invitation to your verified address has this id.')
+  return assertLive(offer, clock())
+}
+
+function assertLive(offer: Offer, now: number): Offer {
+  if (offer.tenant_deleted) throw invitationInvalid()
   if (offer.status === 'accepted' || offer.status === 'cancelled') throw invitationInvalid()
-  if (offer.status === 'expired' || offer.expires_at <= clock()) throw invitationExpired()
+  if (offer.status === 'expired' || offer.expires_at <= now) throw invitationExpired()
   const { tenant_status: status } = offer
   if (status !== 'active') throw new ApiError(403, `tenant_${status}`, `This tenant is ${status}.`)
   return offer

@@ -308,14 +308,20 @@ const offerRow = z.object({
 /** The invitation of a token, with its tenant. */
 export type Offer = z.infer<typeof offerRow>
 
+const offers = sql.fragment`
+  select i.tenant_id, i.id, i.email, i.send_count, i.status, i.expires_at, t.status as tenant_status,
+         t.deleted_at is not null as tenant_deleted, t.name as tenant_name, t.slug as tenant_slug,
+         coalesce(t.settings -> 'allowed_email_domains', '[]') as allowed_email_domains
+  from invitations i join tenants t on t.id = i.tenant_id`
+
 /** Finds the invitation of a token, in any status. As the system role. */
-export function findOffer(tx: Tx, tokenHash: Buffer): Promise<Offer | null> {
-  return tx.maybeOne(sql.type(offerRow)`
-    select i.tenant_id, i.id, i.email, i.send_count, i.status, i.expires_at, t.status as tenant_status,
-           t.deleted_at is not null as tenant_deleted, t.name as tenant_name, t.slug as tenant_slug,
-           coalesce(t.settings -> 'allowed_email_domains', '[]') as allowed_email_domains
-    from invitations i join tenants t on t.id = i.tenant_id where i.token_hash = ${sql.binary(tokenHash)}`)
-}
+export const findOffer = (tx: Tx, tokenHash: Buffer): Promise<Offer | null> =>
+  tx.maybeOne(sql.type(offerRow)`${offers} where i.token_hash = ${sql.binary(tokenHash)}`)
+
+/** Finds an invitation to this address, in any status. As the system role. */
+export const findOfferTo = (tx: Tx, email: string, id: string): Promise<Offer | null> =>
+  tx.maybeOne(sql.type(offerRow)`
+    ${offers} where md5(i.email) = md5(${email}) and i.email = ${email} and i.id = ${id}`)
 
 const acceptedRow = z.object({
   role_ids: z.array(z.uuid()),

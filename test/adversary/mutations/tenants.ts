@@ -22,7 +22,7 @@ export const tenantsMutations: readonly Mutation[] = [
     what: 'an invitation does not expire',
     attacks: ['expiry'],
     file: 'src/tenancy/invitations/join-by-invitation.ts',
-    find: `  if (offer.status === 'expired' || offer.expires_at <= clock()) throw invitationExpired()
+    find: `  if (offer.status === 'expired' || offer.expires_at <= now) throw invitationExpired()
 `,
     replace: '',
     also: [
