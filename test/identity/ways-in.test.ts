@@ -142,6 +142,16 @@ const ways: Record<string, { by?: readonly (Factor | 'a young passkey')[]; enter
       return confirm(email, 'invites you', '/api/v1/invitations/accept/', { password: 'a quiet harbour' })
     },
   },
+  'Invitation, with a new passkey': {
+    by: ['nothing'],
+    enter: async ({ inside: { access }, tenantId, authenticator }) => {
+      const email = `invited.passkey.${tenantId}@example.com`
+      await post(`/api/v1/tenants/${tenantId}/invitations/`, { email, roles: ['member'] }, access)
+      const token = tokenIn(await newMail(email, 'invites you'))
+      const { body: options } = await post('/api/v1/invitations/accept/options/', { token })
+      return post('/api/v1/invitations/accept/', { token, credential: authenticator.create(options) })
+    },
+  },
   'Verification of an address': {
     by: ['nothing'],
     enter: async () => verifyAddress(await service.register()),

@@ -143,6 +143,7 @@ t.test('these bodies refuse every member that they do not know; the others missp
   const tolerant = routes.filter((route) => !refusesUnknownFields(route)).map(nameOf)
   t.same(tolerant.filter((name) => !/ \/(api\/v1\/auth|access\/v1)\//.test(name)).sort(), [
     'POST /api/v1/invitations/accept',
+    'POST /api/v1/invitations/accept/options',
     'POST /api/v1/keys/revoke',
     'POST /api/v1/tenants/leave',
   ])

@@ -1,8 +1,10 @@
 import t from 'tap'
+import { proveAddress } from '../../helpers/prove-address.ts'
 import type { Client } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
 import { codeAt, enrol, startBeside } from '../../identity/otp/authenticator.ts'
-import { confirmAddress, expect, foundFirm } from '../../tenancy/staff.ts'
+import { originOf, softwareAuthenticator } from '../../identity/passkeys/software-passkey.ts'
+import { expect, foundFirm } from '../../tenancy/staff.ts'
 import { linkIn, openPages } from '../sign-in/page-client.ts'
 
 // People join an organisation by the link in its mail, in a browser without scripts.
@@ -22,8 +24,8 @@ async function invite(email = `guest${++guests}.${service.now()}@example.com`) {
   return { email, link, owner, path, id, invitation, sales, members }
 }
 
-async function signIn(person: Client) {
-  const pages = openPages(service)
+async function signIn(person: Client, headers = {}) {
+  const pages = openPages(service, { headers })
   await pages.visit('/sign-in/')
   await pages.send({ email: person.email })
   await pages.send({ password: person.password })
@@ -49,6 +51,21 @@ t.test('a new person makes an account, is a member, and signed in', async (t) =>
   t.match(await pages.visit(link), { title: 'This link does not work any more' })
 })
 
+t.test('a new person makes a passkey in place of a password, and shows it to enter', async (t) => {
+  const { email, link, members } = await invite()
+  const pages = openPages(service)
+  await pages.visit(link)
+  const authenticator = softwareAuthenticator(originOf(service))
+  t.match(await pages.usePasskey('join', () => 'none'), { status: 400, title: 'Join Firm' })
+  t.match(await pages.usePasskey('join', authenticator.create), { title: 'Confirm that it is you' })
+  t.ok((await members()).some((member) => member.email === email))
+  t.match(await pages.usePasskey('code/passkey', authenticator.get), { title: 'You are signed in' })
+  t.match(pages.seen().text, email)
+  const later = openPages(service)
+  await later.visit('/sign-in/')
+  t.match(await later.usePasskey('passkey', authenticator.get), { title: 'You are signed in' })
+})
+
 t.test('a person with an account signs in, comes back, and joins by one click', async (t) => {
   const guest = await service.signUp()
   const { secret } = await enrol(service, guest)
@@ -69,13 +86,29 @@ t.test('a person with an account signs in, comes back, and joins by one click', 
   t.ok((await members()).some(({ email }) => email === guest.email))
 })
 
-t.test('a person who is signed in reads who invites them', async (t) => {
-  const guest = await service.signUp()
-  await confirmAddress(service, guest)
-  await invite(guest.email)
+t.test('a person who is signed in reads who invites them, and joins without the mail', async (t) => {
+  const [guest, other] = [await service.signUp(), await service.signUp()]
+  await proveAddress(service, guest, other)
+  const { id, invitation, owner, path, members } = await invite(guest.email)
   const pages = await signIn(guest)
   t.match(pages.seen(), { title: 'You are signed in' })
   t.match(pages.seen().text, 'You are invited to Firm')
+  const [, link = ''] = /href="(\/sign-in\/invitation\/[^"]*)"/.exec(pages.seen().text)!
+  t.match(await (await signIn(other)).visit(link), { status: 200, title: 'This did not work' })
+  t.match(await openPages(service).visit(link), { title: 'Sign in' })
+  t.match(await pages.visit(`${link}?return_to=/docs`), { title: 'Join Firm' })
+  t.match(pages.seen().text, /Olga Nord invites you, with the role [\s\S]*Join Firm<\/button>/)
+  t.match(await pages.send({}, `invitation/received/${invitation}`), { title: 'You have joined Firm' })
+  t.match(await pages.send({ tenant_id: id }), { refresh: '/docs' })
+  t.ok((await members()).some(({ email }) => email === guest.email))
+  t.match(await pages.visit(link), { title: 'This link does not work any more' })
+  const again = await expect(
+    201,
+    owner.post(`${path}/invitations/`, { email: other.email, roles: ['admin', 'auditor'] }),
+  )
+  const inGerman = await signIn(other, { 'Accept-Language': 'de' })
+  await inGerman.visit(`/sign-in/invitation/received/${again.id}/`)
+  t.match(inGerman.seen().text, 'Olga Nord lädt Sie ein, mit den Rollen Administrator und Prüfer.')
 })
 
 t.test('who is signed in with another address signs out first', async (t) => {

@@ -1,5 +1,12 @@
 import t from 'tap'
+import { proveAddress } from '../../helpers/prove-address.ts'
 import { type Client, startService, tokenIn } from '../../helpers/service.ts'
+import {
+  attemptPasskey,
+  originOf,
+  softwareAuthenticator,
+  verifyPasskey,
+} from '../../identity/passkeys/software-passkey.ts'
 import { eventsOf, expect, foundFirm, look, wrongCounts } from '../staff.ts'
 
 const service = await startService(t)
@@ -110,6 +117,43 @@ t.test('a new person signs up with the token, is verified, and gets no tenant of
   t.match(await invite({ email }), { status: 409, body: { code: 'already_member' } })
 })
 
+t.test('a new person makes a passkey in place of a password, which is asked for next', async (t) => {
+  const email = newAddress()
+  await expect(201, invite({ email }))
+  const token = await tokenTo(email)
+  const begin = (of: string) =>
+    service.call('POST', '/api/v1/invitations/accept/options/', { body: { token: of } })
+  const invalid = { status: 400, body: { code: 'passkey_invalid' } }
+  t.match(await begin(token.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))), { status: 400 })
+  const known = await service.signUp()
+  await expect(201, invite({ email: known.email }))
+  t.match(await begin(await tokenTo(known.email)), { status: 401 }, 'an address with an account')
+  const authenticator = softwareAuthenticator(originOf(service))
+  const ofOther = await expect(200, known.post('/api/v1/auth/passkeys/registration/', {}))
+  t.match(await accept(token, undefined, { credential: authenticator.create(ofOther) }), invalid)
+  const [first, second] = [await expect(200, begin(token)), await expect(200, begin(token))]
+  t.equal(first.user.id, second.user.id, 'the account to come has one id')
+  const credential = authenticator.create(first)
+  t.match(await accept(token, undefined, { ...newAccount, credential }), {
+    status: 400,
+    body: { errors: [{ field: 'password' }] },
+  })
+  t.match(await accept(token, undefined, { credential }), invalid, 'its challenge is used')
+  const made = authenticator.create(second)
+  const joined = await accept(token, undefined, { credential: made, first_name: 'New' })
+  t.match(joined, {
+    status: 200,
+    body: { tenant: { id: firm.id }, otp_required: true, methods: ['passkey'] },
+  })
+  t.notOk('access' in joined.body)
+  const person = { email, password: newAccount.password }
+  t.match(await service.call('POST', '/api/v1/auth/login/', { body: person }), { status: 401 })
+  const shown = await expect(200, verifyPasskey(service, authenticator, joined.body.temporary_token))
+  const own = await service.call('GET', '/api/v1/users/me/', { token: shown.access })
+  t.match(own.body, { id: joined.body.member.user_id, email, email_verified: true, first_name: 'New' })
+  t.match(await attemptPasskey(service, authenticator), { status: 200, body: { access: String } })
+})
+
 t.test('a logged-in person accepts with only the token, which verifies their address', async (t) => {
   const person = await service.signUp()
   await expect(201, invite({ email: person.email, roles: ['auditor', 'member'] }))
@@ -144,6 +188,30 @@ t.test('a verified person sees the invitations to their address, an unverified o
   t.equal((await firm.owner.get(own)).body.count, 0)
   await accept(await tokenTo(person.email), person)
   t.equal((await person.get(own)).body.count, 0)
+})
+
+t.test('a person accepts an invitation to their verified address without its token, once', async (t) => {
+  const [person, other] = [await service.signUp(), await service.signUp()]
+  await proveAddress(service, other)
+  const { id } = await expect(201, invite({ email: person.email, role: 'auditor' }))
+  const acceptOwn = (by: Client, of = id) => by.post(`/api/v1/users/me/invitations/${of}/accept/`)
+  const unknown = { status: 404, body: { code: 'not_found' } }
+  t.match(await acceptOwn(person), unknown, 'the address is not verified')
+  t.match(await acceptOwn(other), unknown, 'of another person')
+  t.equal((await firm.owner.get(`${path}${id}/`)).body.status, 'pending')
+  await proveAddress(service, person)
+  const [first, second] = await Promise.all([acceptOwn(person), acceptOwn(person)])
+  const [joined, late] = first.status === 200 ? [first, second] : [second, first]
+  t.match(joined, {
+    status: 200,
+    body: { invitation_id: id, tenant: { id: firm.id }, member: { user_id: person.id, roles: ['auditor'] } },
+  })
+  t.match(late, { status: 400, body: { code: 'invitation_invalid' } })
+  t.match(await accept(await tokenTo(person.email), person), { status: 400 }, 'its token is used, too')
+  t.same(await ofInvitations(id), ['tenant.invitation_created', 'tenant.invitation_accepted'])
+  const { id: cancelled } = await expect(201, invite({ email: other.email }))
+  await expect(200, firm.owner.post(`${path}${cancelled}/cancel/`))
+  t.match(await acceptOwn(other, cancelled), { status: 400, body: { code: 'invitation_invalid' } })
 })
 
 t.test('registering with the token joins its tenant instead of creating a personal one', async (t) => {
