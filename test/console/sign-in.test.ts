@@ -1,6 +1,7 @@
 import t from 'tap'
-import { noChromium } from '../helpers/chromium.ts'
+import { addAuthenticator, noChromium } from '../helpers/chromium.ts'
 import { colleague } from '../helpers/colleague.ts'
+import { proveAddress } from '../helpers/prove-address.ts'
 import { claimsOf, tokenIn } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { changeRows, codeAt, enrol, requireMfa, startBeside } from '../identity/otp/authenticator.ts'
@@ -100,19 +101,8 @@ t.test('a passkey at another address than its own says that it did not work', { 
 
 t.test('a person adds a passkey, and signs in with it without a password', { skip }, async (t) => {
   const person = await service.signUp()
-  const { page, faults, own } = await openPage(t)
-  const devtools = await own.newCDPSession(page)
-  await devtools.send('WebAuthn.enable')
-  await devtools.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  })
+  const { page, faults } = await openPage(t)
+  await addAuthenticator(page)
   await go(page, '/account/security', originOf(service))
   await signIn(page, person)
   await page.getByRole('button', { name: 'Add a passkey' }).click()
@@ -183,3 +173,25 @@ t.test(
     t.equal(await dialog.count(), 0)
   },
 )
+
+t.test('an invitation waits in the switcher, and joining enters the organisation', { skip }, async (t) => {
+  const [owner, person] = [await service.signUp(), await service.signUp()]
+  await proveAddress(service, person)
+  const invite = { email: person.email, roles: ['auditor'] }
+  await owner.post(`/api/v1/tenants/${owner.tenantId}/invitations/`, invite)
+  await changeRows(service, `update tenants set name = 'Lagoon' where id = '${owner.tenantId}'`)
+  const { page, faults } = await openPage(t)
+  await go(page, '/account/security')
+  await signIn(page, person)
+  const switcher = page.locator('.switcher').first()
+  await switcher.getByText('1 invitation').waitFor()
+  await switcher.click()
+  await page.getByRole('menuitem', { name: 'Lagoon' }).click()
+  await page.getByText(`${owner.email} invites you, with the role auditor.`).waitFor()
+  await assertSound(t, page, 'joining an organisation')
+  await page.getByRole('dialog').getByRole('button', { name: 'Join' }).click()
+  await page.getByText('You are now in Lagoon').waitFor()
+  await switcher.getByText('Lagoon').waitFor()
+  t.equal(await switcher.getByText('1 invitation').count(), 0)
+  t.strictSame(faults, [])
+})

@@ -1,3 +1,4 @@
+import type { ReceivedInvitation } from '@bailiwick/client'
 import { useState } from 'react'
 import { call } from '../api/client.ts'
 import { Avatar } from '../parts/avatar.tsx'
@@ -9,12 +10,15 @@ import { Menu, MenuGroup, MenuItem, MenuLine } from '../parts/menu.tsx'
 import { useProfile } from '../session/session.ts'
 import { type Organisation, useSwitch } from '../session/switch-organisation.tsx'
 import { textOf } from '../session/use-submit.ts'
+import { JoinDialog, useReceived } from './received-invitations.tsx'
 import { texts } from './texts.ts'
 
-/** The organisation that the pages are about, and the person's others. */
+/** The organisation that the pages are about, the person's others, and those that invite them. */
 export function OrganisationSwitcher() {
   const { current_tenant: here, memberships } = useProfile()
   const [creating, setCreating] = useState(false)
+  const [joining, setJoining] = useState<ReceivedInvitation | null>(null)
+  const received = useReceived()
   const { switchTo, dialog } = useSwitch()
   return (
     <>
@@ -27,6 +31,7 @@ export function OrganisationSwitcher() {
               <bdi>{here.name}</bdi>
               <span>{here.slug}</span>
             </span>
+            {received.length > 0 && <Badge tone="accent">{texts.invitations(received.length)}</Badge>}
             <Icon name="sort" />
           </button>
         }
@@ -44,12 +49,25 @@ export function OrganisationSwitcher() {
             </MenuItem>
           ))}
         </MenuGroup>
+        {received.length > 0 && (
+          <MenuGroup label={texts.invitedTo}>
+            {received.map((invitation) => (
+              <MenuItem key={invitation.id} icon="mail" onClick={() => setJoining(invitation)}>
+                <span className="names grow">
+                  <bdi>{invitation.tenant.name}</bdi>
+                  <span>{invitation.tenant.slug}</span>
+                </span>
+              </MenuItem>
+            ))}
+          </MenuGroup>
+        )}
         <MenuLine />
         <MenuItem icon="plus" onClick={() => setCreating(true)}>
           {texts.newOrganisation}
         </MenuItem>
       </Menu>
       <NewOrganisation open={creating} onClose={() => setCreating(false)} onCreated={switchTo} />
+      {joining && <JoinDialog invitation={joining} onClose={() => setJoining(null)} onJoined={switchTo} />}
       {dialog}
     </>
   )

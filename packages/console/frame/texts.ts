@@ -5,6 +5,14 @@ export const texts = {
   openMenu: 'Open the menu',
   organisations: 'Organisations',
   newOrganisation: 'New organisation',
+  invitations: (count: number) => (count === 1 ? '1 invitation' : `${count} invitations`),
+  invitedTo: 'You are invited to',
+  join: {
+    title: (tenant: string) => `Join ${tenant}?`,
+    about: (inviter: string, roles: readonly string[]) =>
+      `${inviter} invites you, with the ${roles.length === 1 ? 'role' : 'roles'} ${new Intl.ListFormat('en').format(roles)}.`,
+    go: 'Join',
+  },
   account: 'Account',
   signOut: 'Sign out',
   theme: 'Theme',
