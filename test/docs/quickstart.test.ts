@@ -8,11 +8,11 @@ import t from 'tap'
 
 const root = join(import.meta.dirname, '..', '..')
 
-/** The shell blocks of the README's section "Start", in order. */
+/** The shell blocks of the README's sections "Start" and "Let people sign in", in order. */
 async function quickstart(): Promise<string[]> {
   const readme = await readFile(join(root, 'README.md'), 'utf8')
-  const section = readme.split('\n## ').find((part) => part.startsWith('Start\n')) ?? ''
-  return [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block ?? '')
+  const sections = readme.split('\n## ').filter((part) => /^(Start|Let people sign in)\n/.test(part))
+  return [...sections.join('\n').matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block ?? '')
 }
 
 function shell(script: string, env: NodeJS.ProcessEnv): Promise<{ code: number; out: string; err: string }> {

@@ -5,13 +5,14 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { startEmbeddedPostgres } from '../../src/start/development/embedded-postgres.ts'
-import { seedFirm } from '../../src/start/development/seed-firm.ts'
+import { type Account, seedFirm } from '../../src/start/development/seed-firm.ts'
 import { chromiumPath } from './chromium-path.ts'
+import { maxBytes, pictureOf } from './picture.ts'
+import { shootSignIn } from './sign-in-screenshots.ts'
 
-// npm run console -- --screenshots: pictures of the main pages, from a development service with a seeded firm.
+// npm run console -- --screenshots: pictures of the main pages, and of those where people sign in, from a development service with a seeded firm.
 
 const root = join(import.meta.dirname, '..', '..')
-const maxBytes = 60_000
 
 interface Shot {
   name: string
@@ -49,7 +50,10 @@ const shots: readonly Shot[] = [
   { name: 'organisation', path: '/organisation' },
 ]
 
-/** Writes `console-<name>.webp` of each page to `folder`, or only those of `paths`. Throws if one is above 60 kB. */
+/**
+ * Writes `console-<name>.webp` of each page to `folder`, and `sign-in-<name>.webp`; or only those of `paths`. Throws if one is
+ * above 60 kB.
+ */
 export async function takeScreenshots({ folder, paths }: { folder: string; paths: readonly string[] }) {
   if (!chromiumPath) throw new Error('Install Chromium from the packages of your system, then try again.')
   const { chromium } = await import('playwright-core')
@@ -63,7 +67,9 @@ export async function takeScreenshots({ folder, paths }: { folder: string; paths
     await seedFirm(url, postgres.superuserUrl, admin)
     browser = await chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'] })
     await mkdir(folder, { recursive: true })
-    await shootAll(browser, { url, admin, folder, wanted })
+    const save = saver(folder)
+    if (paths.length === 0) await shootSignIn(browser, { url, admin, save })
+    await shootAll(browser, { url, admin, save, wanted })
   } finally {
     await browser?.close()
     await service.stop()
@@ -82,7 +88,14 @@ const asShots = (path: string): Shot[] => {
   ]
 }
 
-type Account = { email: string; password: string }
+type Save = (name: string, picture: Buffer) => Promise<void>
+
+const saver =
+  (folder: string): Save =>
+  async (name, picture) => {
+    if (picture.length > maxBytes) throw new Error(`${name} has ${picture.length} bytes`)
+    await writeFile(join(folder, `${name}.webp`), picture)
+  }
 
 /** Starts everything as `npm start` does, and reads where it listens and who its admin is. */
 function startService(databaseUrl: string, dataDir: string) {
@@ -111,20 +124,17 @@ function startService(databaseUrl: string, dataDir: string) {
 
 async function shootAll(
   browser: Browser,
-  { url, admin, folder, wanted }: { url: string; admin: Account; folder: string; wanted: readonly Shot[] },
+  { url, admin, save, wanted }: { url: string; admin: Account; save: Save; wanted: readonly Shot[] },
 ) {
   const context = await browser.newContext()
   const page = await context.newPage()
   await page.goto(`${url}/console/`)
   await page.getByLabel('E-mail address').fill(admin.email)
+  await page.getByRole('button', { name: 'Continue', exact: true }).click()
   await page.getByLabel('Password', { exact: true }).fill(admin.password)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
   await page.locator('.page').waitFor()
-  for (const shot of wanted) {
-    const picture = await shoot(context, page, url, shot)
-    if (picture.length > maxBytes) throw new Error(`${shot.name} has ${picture.length} bytes`)
-    await writeFile(join(folder, `console-${shot.name}.webp`), picture)
-  }
+  for (const shot of wanted) await save(`console-${shot.name}`, await shoot(context, page, url, shot))
 }
 
 async function shoot(context: BrowserContext, page: Page, url: string, shot: Shot): Promise<Buffer> {
@@ -139,15 +149,5 @@ async function shoot(context: BrowserContext, page: Page, url: string, shot: Sho
   await page.locator('.ghost').first().waitFor({ state: 'detached' })
   await page.evaluate('document.fonts.ready')
   await page.waitForTimeout(shot.fill ? 1_500 : 500) // charts, lists of second queries, answers to what was filled in
-  const devtools = await context.newCDPSession(page)
-  try {
-    for (const quality of [85, 70, 55]) {
-      const { data } = await devtools.send('Page.captureScreenshot', { format: 'webp', quality })
-      const picture = Buffer.from(data, 'base64')
-      if (picture.length <= maxBytes || quality === 55) return picture
-    }
-    throw new Error('There is no picture')
-  } finally {
-    await devtools.detach()
-  }
+  return pictureOf(context, page)
 }

@@ -7,7 +7,7 @@ type Json = Record<string, unknown> | null
 type Answer = any
 
 /** Calls the API at `url` as the bearer of `token`. Throws if it refuses. */
-async function call(
+export async function call(
   url: string,
   method: string,
   path: string,
@@ -45,12 +45,15 @@ const addressOf = (first: string, last: string) =>
 
 const password = 'a quiet harbour 77'
 
+export type Account = { email: string; password: string }
+
+/** One of the people of the firm. */
+export const colleague: Account = { email: addressOf('Amara', 'Diallo'), password }
+/** An invitation to a person who is new. */
+export const invited = { email: 'robin.castellanos@northwind.test', roles: ['member', 'support'] }
+
 /** Fills the tenant of an admin with a firm, and the last week with what people did. */
-export async function seedFirm(
-  url: string,
-  databaseUrl: string,
-  admin: { email: string; password: string },
-): Promise<void> {
+export async function seedFirm(url: string, databaseUrl: string, admin: Account): Promise<void> {
   const logIn = async (body: Json) => (await call(url, 'POST', '/auth/login/', body)).access as string
   const token = await logIn(admin)
   const as = (method: string, path: string, body: Json = null) => call(url, method, path, body, token)
