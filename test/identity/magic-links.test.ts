@@ -186,7 +186,7 @@ t.test('a browser whose sign-in pages asked is signed in without scripts, and le
   const person = await proven()
   const { token, nonce } = await askFor(person)
   const pages = openPages(service)
-  const flow = JSON.stringify({ id: 'flow', nonce, returnTo: '/docs' })
+  const flow = JSON.stringify({ id: 'flow', nonce, returnTo: '/docs', at: service.now() })
   const sealed = service.deps.sealer.seal('sign-in-flow', flow, 'cookie').toString('base64url')
   pages.cookies.set('bailiwick-flow', sealed)
   t.notMatch((await pages.visit(`/log-in?token=${token}`)).text, 'magic-link.js')
