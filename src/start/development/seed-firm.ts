@@ -59,7 +59,8 @@ export async function seedFirm(url: string, databaseUrl: string, admin: Account)
   const as = (method: string, path: string, body: Json = null) => call(url, method, path, body, token)
   const { current_tenant: tenant } = await as('GET', '/users/me/')
   const own = `/tenants/${tenant.id}`
-  await as('PATCH', `${own}/`, { name: 'Northwind Harbour' })
+  const branding = { accent: '#1d4ed8', support_email: 'help@northwind.test' }
+  await as('PATCH', `${own}/`, { name: 'Northwind Harbour', settings: { branding } })
 
   const departments = new Map<string, string>()
   for (const [name, parent] of [['Engineering'], ['Finance'], ['Operations'], ['Platform', 'Engineering']]) {

@@ -138,6 +138,7 @@ t.test('a cancelled invitation, and a late one, say what to do', async (t) => {
 t.test('without the sign-in pages people join all the same, and stay signed out', async (t) => {
   const beside = { url: await startBeside(t, service, { HOSTED_PAGES: 'false', CONSOLE_ENABLED: 'false' }) }
   t.equal((await openPages(beside).visit('/sign-in/')).status, 404)
+  t.equal((await fetch(`${beside.url}/sign-in/look/accent/1d4ed8.css`)).status, 200, 'pages of links load it')
   const guest = await service.signUp()
   const { link } = await invite(guest.email)
   const pages = openPages(beside)

@@ -23,6 +23,12 @@ for (const width of [1280, 320])
     }
     const title = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor()
     const { owner, path } = await foundFirm(service)
+    const branding = {
+      name: 'A firm with a rather long name',
+      accent: '#7a1f5c',
+      terms_url: 'https://firm.example/',
+    }
+    await expect(200, owner.patch(`${path}/`, { settings: { branding } }))
     const email = `guest${width}.${service.now()}@a-rather-long-name-of-a-department.example.com`
     await expect(201, owner.post(`${path}/invitations/`, { email }))
     await page.goto(service.url + linkIn(await service.mailTo(email, 'invited'), '/accept-invitation'))

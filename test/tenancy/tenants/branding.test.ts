@@ -256,6 +256,17 @@ t.test(
   },
 )
 
+t.test('the link to leave a tenant leads to a page in its name', async (t) => {
+  const firm = await foundFirm(service)
+  await branding(firm, { name: 'Kontor' })
+  const member = await firm.hire('member')
+  const mail = await service.mailTo(member.email, 'added')
+  t.match(mail.html, '>Kontor</td>')
+  const { title, text } = await openPages(service).visit(linkIn(mail, '/leave-tenant'))
+  t.equal(title, 'Leave the organisation')
+  t.match(text, '</span> Kontor</p>')
+})
+
 t.test('the pages of a person who is signed in have the brand of their organisation', async (t) => {
   const firm = await foundFirm(service)
   await branding(firm, { name: 'Kontor' })
