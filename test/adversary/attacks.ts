@@ -18,7 +18,7 @@ import { rows } from './rows.ts'
 import { secondFactors } from './second-factors.ts'
 import { signInPages } from './sign-in-pages.ts'
 import { stateMachines } from './state-machines.ts'
-import { timing } from './timing.ts'
+import { timing, timingOfPages } from './timing.ts'
 import { verbSweep } from './verb-sweep.ts'
 
 /** Every attack, in the order in which they run. */
@@ -39,6 +39,7 @@ export const attacks: readonly Attack[] = [
   races,
   guessing,
   timing,
+  timingOfPages,
   extraFields,
   canaries,
   consolePages,

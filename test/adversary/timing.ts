@@ -6,7 +6,7 @@ import type { Attack, Stage, Tally } from './attack.ts'
 // Whether the time of an answer reveals that an address has an account. Known and unknown addresses alternate; the figure
 // is the area under the ROC curve: the probability that a known address took longer than an unknown one. 0.5 is a guess,
 // and 0.45 tells as much as 0.55. Run it on a quiet machine:
-//   npm run adversary -- --only timing
+//   npm run adversary -- --only timing,timing-of-pages
 
 /** An area farther from 0.5 than this reveals accounts. */
 const allowed = 0.05
@@ -22,32 +22,46 @@ const confidence = 1.96
 const noChance = 3.5
 
 /** The steps that answer after 200 ms, nearly all of them a timer: several wait at a time. The others compute. */
-const waiting = ['reset', 'page mailed-link', 'page mailed-link, again', 'page forgot', 'page register']
+const waiting = ['reset', 'mailed-link', 'mailed-link, again', 'forgot', 'register']
 
 export const timing: Attack = {
   name: 'timing',
   about: 'whether the time of an answer reveals that an address has an account',
-  async run(stage, tally) {
-    const env = {
-      TRUSTED_PROXIES: '127.0.0.1',
-      RATE_LIMIT_ENABLED: 'false',
-      REGISTRATION_HIDE_EXISTING: 'true',
-      MAGIC_LINK_ENABLED: 'true',
-    }
-    const service = await stage.fresh({ env, workers: false, hashing: {} })
-    const from = addresses()
-    const post = poster(service, from)
-    const requests = {
-      login: (email: string) => post('login', { email, password: 'not this one' }),
-      reset: (email: string) => post('password/reset', { email }),
-      ...formsOfPages(service, from),
-    }
-    for (const [what, request] of Object.entries(requests)) {
-      const known = await registerEnough(service, pairs[stage.size])
-      const times = await measure(request, known, pairs[stage.size], waiting.includes(what) ? 5 : 1)
-      judge(stage, tally, what, times)
-    }
-  },
+  run: (stage, tally) =>
+    measureEach(stage, tally, (service, from) => {
+      const post = poster(service, from)
+      return {
+        login: (email) => post('login', { email, password: 'not this one' }),
+        reset: (email) => post('password/reset', { email }),
+      }
+    }),
+}
+
+export const timingOfPages: Attack = {
+  name: 'timing-of-pages',
+  about: 'the same for each form of the sign-in pages',
+  run: (stage, tally) => measureEach(stage, tally, formsOfPages),
+}
+
+type Timed = (email: string) => Promise<number>
+
+async function measureEach(
+  stage: Stage,
+  tally: Tally,
+  requestsTo: (service: Service, from: ReturnType<typeof addresses>) => Record<string, Timed>,
+): Promise<void> {
+  const env = {
+    TRUSTED_PROXIES: '127.0.0.1',
+    RATE_LIMIT_ENABLED: 'false',
+    REGISTRATION_HIDE_EXISTING: 'true',
+    MAGIC_LINK_ENABLED: 'true',
+  }
+  const service = await stage.fresh({ env, workers: false, hashing: {} })
+  for (const [what, request] of Object.entries(requestsTo(service, addresses()))) {
+    const known = await registerEnough(service, pairs[stage.size])
+    const times = await measure(request, known, pairs[stage.size], waiting.includes(what) ? 5 : 1)
+    judge(stage, tally, what, times)
+  }
 }
 
 /** An account is limited to a hundred failures a day: enough accounts to stay below. */
@@ -76,7 +90,7 @@ function poster(service: Service, from: ReturnType<typeof addresses>) {
 }
 
 /** The forms of the sign-in pages, each with the page that it leads to, in browsers of their own. */
-function formsOfPages(service: Service, from: ReturnType<typeof addresses>) {
+function formsOfPages(service: Service, from: ReturnType<typeof addresses>): Record<string, Timed> {
   let newcomers = 0
   const open = async (path: string) => {
     const pages = openPages(service, { headers: from() })
@@ -95,16 +109,16 @@ function formsOfPages(service: Service, from: ReturnType<typeof addresses>) {
     return performance.now() - begun
   }
   return {
-    'page address': async (email: string) => timed(await open('/sign-in/'), { email }),
-    'page password': async (email: string) => timed(await atPassword(email), { password: 'not this one' }),
-    'page mailed-link': async (email: string) => timed(await atPassword(email), {}, 'mailed-link'),
-    'page mailed-link, again': async (email: string) => {
+    address: async (email) => timed(await open('/sign-in/'), { email }),
+    password: async (email) => timed(await atPassword(email), { password: 'not this one' }),
+    'mailed-link': async (email) => timed(await atPassword(email), {}, 'mailed-link'),
+    'mailed-link, again': async (email) => {
       const pages = await atPassword(email)
       await pages.send({}, 'mailed-link')
       return timed(pages, {}, 'mailed-link')
     },
-    'page forgot': async (email: string) => timed(await open('/sign-in/forgot/'), { email }),
-    'page register': async (email: string) => {
+    forgot: async (email) => timed(await open('/sign-in/forgot/'), { email }),
+    register: async (email) => {
       const free = email.includes('unknown') ? `${++newcomers}.${email}` : email // an address is free once
       return timed(await open('/sign-in/register/'), { email: free, password: 'a nanosecond of wire' })
     },
@@ -118,7 +132,7 @@ interface Times {
 
 /** The milliseconds of this many requests with known and unknown addresses each, after ten pairs that do not count. */
 async function measure(
-  request: (email: string) => Promise<number>,
+  request: Timed,
   known: readonly string[],
   samples: number,
   inParallel: number,
