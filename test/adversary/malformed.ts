@@ -66,7 +66,7 @@ const unreadable = [
 ]
 
 async function wrongBodies(tally: Tally, service: Service, ada: Client) {
-  for (const route of routesOf(service).filter(({ body }) => body !== undefined))
+  for (const route of routesOf(service).filter(({ body, file }) => body !== undefined && !file))
     for (const body of unreadable)
       await tally.refuse(
         `${nameOf(route)} ${body}`,
