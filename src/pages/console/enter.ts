@@ -22,11 +22,17 @@ export function enterConsole(deps: PageDeps, { profile }: Calls): Middleware {
     if (chain)
       await beginCookie(deps, http, consoleCookie, { ...chain, ...cookieFactsOf(deps, chain.familyId) })
     const here = `/console/enter/${page === '/' ? '' : `?${new URLSearchParams({ to: page })}`}`
-    const path = chain ? `/console${page}` : `/sign-in/?${new URLSearchParams({ return_to: here })}`
+    const path = chain ? `/console${page}` : `/sign-in/?${signInQuery(here, page)}`
     http.set('Cache-Control', 'no-store')
     http.status = 303
     http.set('Location', new URL(deps.publicUrl()).pathname.replace(/\/$/, '') + path)
   }
+}
+
+/** A page that names its tenant, as those in mails do, is entered on pages in the look of that tenant. */
+function signInQuery(returnTo: string, page: string): URLSearchParams {
+  const organization = new URLSearchParams(page.split('?')[1]).get('organisation')
+  return new URLSearchParams({ return_to: returnTo, ...(organization && { organization }) })
 }
 
 /** The chain of the browser's session. Null for those who have to sign in, or whom the pages tell why they cannot go on. */

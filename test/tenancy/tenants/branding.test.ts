@@ -290,7 +290,9 @@ t.test('the pages of a person who is signed in have the brand of their organisat
     t.equal(status, 200)
     t.match(text, '<svg class="mark"', 'the service itself')
   }
-  t.match((await openPages(service).visit(`/sign-in/?organization=${firm.id}`)).text, initial)
+  const ofMail = encodeURIComponent(`/approvals/1?organisation=${firm.id}`)
+  for (const path of [`/sign-in/?organization=${firm.id}`, `/console/enter/?to=${ofMail}`])
+    t.match((await openPages(service).visit(path)).text, initial)
 })
 
 t.test('mails about an account are in the name of the service', async (t) => {
