@@ -1,7 +1,8 @@
 import t from 'tap'
-import { assertSound, openChromium } from '../../console/real-browser.ts'
-import { noChromium } from '../../helpers/chromium.ts'
+import { assertSound, heading, openChromium } from '../../console/real-browser.ts'
+import { addAuthenticator, noChromium } from '../../helpers/chromium.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
+import { originOf } from '../../identity/passkeys/software-passkey.ts'
 import { expect, foundFirm } from '../../tenancy/staff.ts'
 import { linkIn } from '../sign-in/page-client.ts'
 
@@ -52,3 +53,24 @@ for (const width of [1280, 320])
     }
     t.strictSame(faults.length, 1, 'the refusal of the used link alone')
   })
+
+t.test(
+  'a new person joins with a passkey, under the name that they typed',
+  { skip: noChromium },
+  async (t) => {
+    const { owner, path } = await foundFirm(service)
+    const email = `passkey.${service.now()}@example.com`
+    await expect(201, owner.post(`${path}/invitations/`, { email }))
+    const { page, faults } = await openPage(t)
+    const link = linkIn(await service.mailTo(email, 'invited'), '/accept-invitation')
+    await page.goto(originOf(service) + link)
+    await addAuthenticator(page)
+    await page.getByLabel('First name').fill('Gus')
+    await page.getByRole('button', { name: 'Join with a passkey instead' }).click()
+    await heading(page, 'Confirm that it is you').waitFor()
+    await page.getByRole('button', { name: 'Use a passkey' }).click()
+    await heading(page, 'You are signed in').waitFor()
+    await page.getByText('Gus').waitFor()
+    t.strictSame(faults, [])
+  },
+)

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { assertSound, openChromium } from '../../console/real-browser.ts'
-import { noChromium } from '../../helpers/chromium.ts'
+import { assertSound, heading, openChromium, signIn } from '../../console/real-browser.ts'
+import { addAuthenticator, noChromium } from '../../helpers/chromium.ts'
 import { startService } from '../../helpers/service.ts'
 import { codeAt, requireMfa } from '../../identity/otp/authenticator.ts'
 import { originOf, softwareAuthenticator } from '../../identity/passkeys/software-passkey.ts'
@@ -9,6 +9,7 @@ import { openPages, type SeenPage } from './page-client.ts'
 // A tenant requires a second factor, and the person has none: mailed codes are off.
 
 const service = await startService(t, { env: { OTP_EMAIL_ENABLED: 'false' } })
+const { openPage } = await openChromium(t, service)
 
 async function personWithoutFactor() {
   const person = await service.signUp()
@@ -86,18 +87,38 @@ t.test('the page is for a sign-in that waits', async (t) => {
   t.match(await pages.visit('/sign-in/set-up/confirm/'), { title: 'Sign in' })
 })
 
-t.test('Chromium shows the code to scan', { skip: noChromium }, async (t) => {
+t.test('Chromium shows the code to scan, and the recovery codes', { skip: noChromium }, async (t) => {
   const person = await personWithoutFactor()
-  const { openPage } = await openChromium(t, service)
   const { page, faults } = await openPage(t, { width: 320 })
   await page.goto(`${service.url}/sign-in/`)
-  await page.getByLabel('E-mail address').fill(person.email)
-  await page.getByRole('button', { name: 'Continue' }).click()
-  await page.getByLabel('Password').fill(person.password)
-  await page.getByRole('button', { name: 'Sign in' }).click()
+  await signIn(page, person)
+  await assertSound(t, page, 'the choice of a factor, at 320 px')
   await page.getByRole('button', { name: 'Set up an app' }).click()
   await page.getByAltText('QR code for your authenticator app').waitFor()
   await page.waitForFunction("document.querySelector('img.code').naturalWidth > 0")
   await assertSound(t, page, 'the code to scan, at 320 px')
+  const secret = (await page.locator('code').textContent())!.replaceAll(' ', '')
+  await page.getByLabel('Code that the app shows').fill(codeAt(secret, service.now()))
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await heading(page, 'Keep your recovery codes').waitFor()
+  await assertSound(t, page, 'recovery codes, at 320 px')
+  const [file] = await Promise.all([page.waitForEvent('download'), page.getByText('Download them').click()])
+  t.equal(file.suggestedFilename(), 'recovery-codes.txt')
+  await page.getByRole('link', { name: 'I have kept them' }).click()
+  await heading(page, 'You are signed in').waitFor()
+  t.strictSame(faults, [])
+})
+
+t.test('Chromium sets up a passkey, and shows it', { skip: noChromium }, async (t) => {
+  const person = await personWithoutFactor()
+  const { page, faults } = await openPage(t, { width: 320 })
+  await page.goto(`${originOf(service)}/sign-in/`)
+  await addAuthenticator(page)
+  await signIn(page, person)
+  await page.getByRole('button', { name: 'Set up a passkey instead' }).click()
+  await heading(page, 'Your passkey is ready').waitFor()
+  await assertSound(t, page, 'a new passkey, at 320 px')
+  await page.getByRole('button', { name: 'Use a passkey' }).click()
+  await heading(page, 'Keep your recovery codes').waitFor()
   t.strictSame(faults, [])
 })
