@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { generateSync } from 'otplib'
 import type { Browser } from 'playwright-core'
 import { type Account, call, colleague, invited } from '../../src/start/development/seed-firm.ts'
@@ -48,9 +49,12 @@ async function invitationLink(url: string, admin: Account): Promise<string> {
   const token = await logIn(url, admin)
   const { current_tenant: tenant } = await call(url, 'GET', '/users/me/', null, token)
   await call(url, 'POST', `/tenants/${tenant.id}/invitations/`, invited, token)
-  const mailbox = await (await fetch(`${url}/dev/mailbox`)).text()
-  const mail = mailbox.split('<article>').find((one) => one.includes(`To ${invited.email},`))
-  const link = /https?:\/\/[^\s"<&]*\/accept-invitation\?token=[\w-]+/.exec(mail ?? '')?.[0]
-  if (!link) throw new Error('The mailbox has no invitation')
-  return link
+  for (let tries = 0; tries < 50; tries++) {
+    const mailbox = await (await fetch(`${url}/dev/mailbox`)).text()
+    const mail = mailbox.split('<article>').find((one) => one.includes(`To ${invited.email},`))
+    const link = /https?:\/\/[^\s"<&]*\/accept-invitation\?token=[\w-]+/.exec(mail ?? '')?.[0]
+    if (link) return link
+    await sleep(200)
+  }
+  throw new Error('The mailbox has no invitation')
 }
