@@ -101,6 +101,9 @@ const actions = {
   'policy:create': 'Richtlinie anlegen',
   'policy:update': 'Richtlinie ändern',
   'policy:delete': 'Richtlinie löschen',
+  'oauth_client:create': 'Anwendung registrieren',
+  'oauth_client:update': 'Anwendung ändern',
+  'oauth_client:delete': 'Anwendung löschen',
   'webhook:create': 'Webhook anlegen',
   'webhook:update': 'Webhook ändern',
 }

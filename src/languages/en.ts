@@ -79,6 +79,9 @@ const actions = {
   'policy:create': 'Create a policy',
   'policy:update': 'Change a policy',
   'policy:delete': 'Delete a policy',
+  'oauth_client:create': 'Register an application',
+  'oauth_client:update': 'Change an application',
+  'oauth_client:delete': 'Delete an application',
   'webhook:create': 'Create a webhook',
   'webhook:update': 'Change a webhook',
 }

@@ -1,6 +1,6 @@
 -- Applications that sign people in with OpenID Connect. A client belongs to a tenant, and its id names both.
 create table oauth_clients (
-  tenant_id uuid not null references tenants (id),
+  tenant_id uuid not null,
   id uuid not null,
   name text not null check (char_length(name) between 1 and 120),
   kind text not null check (kind in ('web', 'spa', 'native')),
@@ -30,6 +30,8 @@ comment on column oauth_clients.created_by is 'Who made it, without a foreign ke
 comment on column oauth_clients.last_used_at is 'To the minute';
 create index oauth_clients_by_age on oauth_clients (tenant_id, created_at, id);
 alter table oauth_clients enable row level security, force row level security;
+select distribute_by_tenant('oauth_clients');
+alter table oauth_clients add foreign key (tenant_id) references tenants (id);
 create policy tenant_isolation on oauth_clients for all to bailiwick_api
   using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid)
   with check (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid);
@@ -40,15 +42,14 @@ grant select, insert, update, delete on oauth_clients to bailiwick_api;
 grant select (tenant_id, id), delete on oauth_clients to bailiwick_worker;
 
 create table oauth_client_secrets (
-  tenant_id uuid not null references tenants (id),
+  tenant_id uuid not null,
   id uuid not null,
   client_id uuid not null,
   secret_hash bytea not null check (octet_length(secret_hash) = 32),
   created_by uuid not null,
   created_at timestamptz not null,
   last_used_at timestamptz,
-  primary key (tenant_id, id),
-  foreign key (tenant_id, client_id) references oauth_clients (tenant_id, id) on delete cascade
+  primary key (tenant_id, id)
 );
 comment on table oauth_client_secrets is 'The secrets of confidential clients: two at a time, so that one can replace the other';
 comment on column oauth_client_secrets.secret_hash is 'SHA-256 of the whole secret';
@@ -56,6 +57,9 @@ comment on column oauth_client_secrets.created_by is 'Who made it, without a for
 comment on column oauth_client_secrets.last_used_at is 'To the minute';
 create index oauth_client_secrets_of_client on oauth_client_secrets (tenant_id, client_id, created_at, id);
 alter table oauth_client_secrets enable row level security, force row level security;
+select distribute_by_tenant('oauth_client_secrets');
+alter table oauth_client_secrets add foreign key (tenant_id) references tenants (id);
+alter table oauth_client_secrets add foreign key (tenant_id, client_id) references oauth_clients (tenant_id, id) on delete cascade;
 create policy tenant_isolation on oauth_client_secrets for all to bailiwick_api
   using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid)
   with check (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid);
