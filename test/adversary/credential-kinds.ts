@@ -23,6 +23,7 @@ const taken: Record<string, RegExp> = {
   'POST /api/v1/auth/magic-link/confirm': /^magic link$/,
   'POST /api/v1/auth/password/reset/confirm': /^reset$/,
   'POST /api/v1/invitations/accept': /^invitation$/,
+  'POST /api/v1/invitations/accept/options': /^invitation$/,
   'POST /api/v1/tenants/leave': /^leave link$/,
 }
 
@@ -60,6 +61,7 @@ const genuine: [place: string, kind: string][] = [
   ['code of a session', 'recovery code'],
   ['POST /api/v1/auth/magic-link/confirm', 'magic link'],
   ['POST /api/v1/tenants/leave', 'leave link'],
+  ['POST /api/v1/invitations/accept/options', 'invitation'],
   ['POST /api/v1/invitations/accept', 'invitation'],
   ['POST /api/v1/auth/otp/undo', 'factor undo'],
   ['POST /api/v1/auth/email/undo', 'address undo'],

@@ -10,8 +10,9 @@ import { button, form, nextStep, refusalOf, sentenceOf } from '../sign-in/elemen
 import { credentialOf, optionsPage } from '../sign-in/passkey.ts'
 import { passkeyForm } from '../sign-in/passkey-button.ts'
 import { afterFactor } from '../sign-in/password.ts'
+import { nameOf, type Profile, profileOf } from '../sign-in/profile.ts'
 import { nameFields, newPassword } from '../sign-in/register.ts'
-import { nameOf, type Profile, signOut } from '../sign-in/session.ts'
+import { signOut } from '../sign-in/session.ts'
 import { go, inNameOf, page, type Shown, type SignInPage, type Visit } from '../sign-in/visit.ts'
 import { card, closeStep, deadCard, incompleteCard, signInStep } from './cards.ts'
 import { carryToken, forgetToken, tokenField, tokenOf } from './carried-token.ts'
@@ -31,9 +32,6 @@ export const invitationPages = (deps: Deps, calls: Calls): SignInPage[] => [
   ...byToken(deps, calls),
   received(deps, calls),
 ]
-
-const profileOf = async (calls: Calls, { http }: Visit) =>
-  (await unlessSignedOut(calls.profile(http))) as Profile | null
 
 function byToken(deps: Deps, calls: Calls): SignInPage[] {
   async function show(visit: Visit): Promise<Shown> {

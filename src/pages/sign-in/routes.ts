@@ -143,7 +143,8 @@ const submitting =
       const refusal = asApiError(thrown)
       if (refusal.status >= 500) throw thrown
       http.state.error = refusal
-      const shown = await show({ ...visit, refusal })
+      visit.refusal = refusal
+      const shown = await show(visit)
       await answer(http, look, visit, shown)
       if (shown.kind === 'page') http.status = refusal.status === 401 ? 400 : refusal.status
     }

@@ -9,29 +9,17 @@ import { type Calls, type SignInAnswer, unlessSignedOut } from './calls.ts'
 import { button, form, link, refusalOf } from './elements.ts'
 import { forgetFlow } from './flow.ts'
 import { afterFactor } from './password.ts'
+import { nameOf, type Profile, profileOf } from './profile.ts'
 import { go, inNameOf, page, type SignInPage, signedIn, type Visit } from './visit.ts'
 
-interface Tenant {
-  id: string
-  name: string
-}
 /** An invitation to the address of the person. */
 interface Received {
   id: string
-  tenant: Tenant
-}
-export interface Profile {
-  email: string
-  email_verified: boolean
-  first_name: string
-  last_name: string
-  current_tenant: Tenant
-  memberships: { tenant: Tenant }[]
+  tenant: Profile['current_tenant']
 }
 
 /** Pages for people who are signed in. */
 export const sessionPages = (deps: Deps, calls: Calls): SignInPage[] => {
-  const profileOf = async ({ http }: Visit) => (await unlessSignedOut(calls.profile(http))) as Profile | null
   const invitationsTo = async ({ http }: Visit) =>
     ((await calls.invitations(http)) as { results: Received[] }).results
   const waits = async ({ http }: Visit) => (await cookieOf(deps, http, loginCookie))?.pending_id != null
@@ -40,7 +28,7 @@ export const sessionPages = (deps: Deps, calls: Calls): SignInPage[] => {
     {
       path: '',
       async show(visit) {
-        const profile = await profileOf(visit)
+        const profile = await profileOf(calls, visit)
         if (profile)
           return visit.returnTo ? signedIn(visit) : signedInAs(visit, profile, await invitationsTo(visit))
         return (await waits(visit)) ? go('code') : addressForm(deps, visit)
@@ -49,7 +37,7 @@ export const sessionPages = (deps: Deps, calls: Calls): SignInPage[] => {
     {
       path: 'organisation',
       async show(visit) {
-        const profile = await profileOf(visit)
+        const profile = await profileOf(calls, visit)
         return profile ? chooser(visit, profile) : go('')
       },
       async submit(visit) {
@@ -84,9 +72,6 @@ export const sessionPages = (deps: Deps, calls: Calls): SignInPage[] => {
 export async function signOut(deps: Deps, calls: Calls, http: Context): Promise<void> {
   await signOutBrowser(deps, http, () => calls.logOut(http))
 }
-
-export const nameOf = ({ first_name, last_name, email }: Profile) =>
-  `${first_name} ${last_name}`.trim() || email
 
 function signedInAs(visit: Visit, profile: Profile, invitations: Received[]) {
   const { texts } = visit

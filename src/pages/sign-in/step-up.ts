@@ -4,18 +4,14 @@ import { type Html, html } from '../../text/html.ts'
 import { endReplaced } from '../browser-session/change-cookies.ts'
 import { loginCookie } from '../browser-session/cookie.ts'
 import { cookieOf } from '../browser-session/credentials.ts'
-import { type Calls, type SignInAnswer, unlessSignedOut } from './calls.ts'
+import type { Calls, SignInAnswer } from './calls.ts'
 import { factorFields, notYet } from './code.ts'
 import { button, field, form, refusalOf } from './elements.ts'
 import { credentialOf, optionsPage } from './passkey.ts'
 import { afterFactor } from './password.ts'
+import { type Profile, profileOf } from './profile.ts'
 import { go, inNameOf, page, type Shown, type SignInPage, signedIn, type Visit } from './visit.ts'
 
-interface Person {
-  email: string
-  mfa_enabled: boolean
-  current_tenant: { id: string }
-}
 interface Devices {
   results: { type: DeviceType; is_confirmed: boolean }[]
 }
@@ -25,10 +21,8 @@ interface Devices {
  * who has none.
  */
 export const stepUpPages = (deps: Deps, calls: Calls): SignInPage[] => {
-  const personOf = async ({ http }: Visit) => (await unlessSignedOut(calls.profile(http))) as Person | null
-
   async function show(visit: Visit): Promise<Shown> {
-    const person = await personOf(visit)
+    const person = await profileOf(calls, visit)
     if (!person) return go('')
     inNameOf(visit, person.current_tenant.id)
     if (!person.mfa_enabled) return page(visit.texts.stepUp.title, passwordFields(visit, person))
@@ -71,7 +65,7 @@ export const stepUpPages = (deps: Deps, calls: Calls): SignInPage[] => {
   /** A new session in place of the old one: that of a person without a factor says when it began, and no more. */
   async function signInAgain(visit: Visit, password: string): Promise<Shown> {
     const { http } = visit
-    const [person, before] = [await personOf(visit), await cookieOf(deps, http, loginCookie)]
+    const [person, before] = [await profileOf(calls, visit), await cookieOf(deps, http, loginCookie)]
     if (!person) return go('')
     const { email, current_tenant: tenant } = person
     const answer = await calls.logIn(http, { email, password, tenant_id: tenant.id })
@@ -85,7 +79,7 @@ const shown = (visit: Visit, { counts_from: from }: SignInAnswer): Shown =>
 
 const passwordFields = (
   visit: Visit,
-  { email }: Person,
+  { email }: Profile,
 ): Html => html`<p class="who"><span>${email}</span></p>
 ${refusalOf(visit, 'password')}${form(
   visit,

@@ -175,6 +175,15 @@ t.test('the pages speak German to those who do', async (t) => {
   t.equal((await pages.visit('/sign-in/')).title, 'Sign in', 'it is kept')
 })
 
+t.test('the pages speak the language of the person who is signed in', async (t) => {
+  const person = await service.signUp()
+  await person.patch('/api/v1/users/me/', { locale: 'de-AT' })
+  const pages = await begin(person.email)
+  t.match(await pages.send({ password: person.password }), { title: 'Sie sind angemeldet' })
+  t.match(pages.seen().text, '<html lang="de">')
+  t.match(await pages.visit('/sign-in/?ui_locales=en'), { title: 'You are signed in' })
+})
+
 t.test('headers and addresses of any length cost nothing, and lead nowhere', async (t) => {
   const spaces = ' '.repeat(20_000)
   const dashes = '-'.repeat(7_000)
