@@ -2,8 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { channelsOn, type DeviceType } from '../../identity/otp/channels.ts'
 import { type Html, html } from '../../text/html.ts'
 import { endReplaced } from '../browser-session/change-cookies.ts'
-import { loginCookie } from '../browser-session/cookie.ts'
-import { cookieOf } from '../browser-session/credentials.ts'
+import type { CookieRow } from '../browser-session/store.ts'
 import type { Calls, SignInAnswer } from './calls.ts'
 import { factorFields, notYet } from './code.ts'
 import { button, field, form, refusalOf } from './elements.ts'
@@ -65,11 +64,12 @@ export const stepUpPages = (deps: Deps, calls: Calls): SignInPage[] => {
   /** A new session in place of the old one: that of a person without a factor says when it began, and no more. */
   async function signInAgain(visit: Visit, password: string): Promise<Shown> {
     const { http } = visit
-    const [person, before] = [await profileOf(calls, visit), await cookieOf(deps, http, loginCookie)]
+    const person = await profileOf(calls, visit)
     if (!person) return go('')
+    const before: CookieRow = http.state.cookie
     const { email, current_tenant: tenant } = person
     const answer = await calls.logIn(http, { email, password, tenant_id: tenant.id })
-    if (before) await endReplaced(deps, http, before)
+    await endReplaced(deps, http, before)
     return afterFactor(visit, calls, answer as SignInAnswer)
   }
 }
