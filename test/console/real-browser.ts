@@ -16,15 +16,15 @@ const ofLook = ['color-contrast', 'target-size']
  */
 export async function openChromium(t: Pick<Test, 'teardown'>, service: Service) {
   const browser = chromiumPath ? await sharedChromium(t) : null
-  const newContext = async (width = 1280) =>
-    browser!.newContext({ viewport: { width, height: 800 }, reducedMotion: 'reduce' })
+  const newContext = async (width = 1280, javaScriptEnabled = true) =>
+    browser!.newContext({ viewport: { width, height: 800 }, reducedMotion: 'reduce', javaScriptEnabled })
   const shared = browser ? await newContext() : null
   t.teardown(() => shared?.close())
 
   /**
-   * A page whose faults fail the test: what the console logs, a policy refuses, a script throws, or is
-   * asked of another site. It is signed out,
-   * unless `context` is that of another page. `beside` gives it a context of its own, beside the other pages of a test.
+   * A page whose faults fail the test: what the console logs, a policy refuses, a script throws, or is asked of another
+   * site. It is signed out, unless `context` is that of another page. `beside` gives it a context of its own, beside the
+   * other pages of a test; without `scripts`, pages run none there.
    */
   async function openPage(
     t: Pick<Test, 'teardown'>,
@@ -32,9 +32,10 @@ export async function openChromium(t: Pick<Test, 'teardown'>, service: Service) 
       context,
       beside = false,
       width = 1280,
-    }: { context?: BrowserContext; beside?: boolean; width?: number } = {},
+      scripts = true,
+    }: { context?: BrowserContext; beside?: boolean; width?: number; scripts?: boolean } = {},
   ) {
-    const own = context ?? (beside ? await newContext(width) : shared!)
+    const own = context ?? (beside ? await newContext(width, scripts) : shared!)
     if (!context && !beside) await own.clearCookies()
     const page = await own.newPage()
     t.teardown(() => (beside ? own.close() : page.close()))
