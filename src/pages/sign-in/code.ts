@@ -45,9 +45,9 @@ type FactorPath = 'code' | 'step-up'
 
 /** Asks for a factor of one of these methods. `path`: of the page that takes it. */
 export function factorFields(deps: Deps, visit: Visit, methods: readonly string[], path: FactorPath): Html {
-  const ceremony = { path: `${path}/passkey`, words: visit.texts.passkey.show }
-  const byPasskey = methods.includes('passkey') ? passkeyForm(deps, visit, ceremony) : null
   const byCode = methods.some((method) => method !== 'passkey')
+  const ceremony = { path: `${path}/passkey`, words: visit.texts.passkey.show, isOnly: !byCode }
+  const byPasskey = methods.includes('passkey') ? passkeyForm(deps, visit, ceremony) : null
   return html`${byCode ? codeFields(visit, methods, path) : passkeyOnly(visit)}
 ${byPasskey}`
 }

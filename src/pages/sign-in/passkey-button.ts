@@ -16,6 +16,8 @@ interface Ceremony {
   words: string
   /** Whether the browser makes a new passkey. */
   isNew?: boolean
+  /** Whether the page offers nothing else. */
+  isOnly?: boolean
   /** Hidden fields. One with `data-from` gets the value of the field with that id. */
   fields?: Html | null
 }
@@ -24,14 +26,14 @@ interface Ceremony {
 export const passkeyForm = (
   deps: Deps,
   visit: Visit,
-  { path, words, isNew = false, fields = null }: Ceremony,
+  { path, words, isNew = false, isOnly = false, fields = null }: Ceremony,
 ): Html | null =>
   takesPasskeys(deps)
     ? form(
         visit,
         path,
         html`<input type="hidden" name="credential" value="">
-${fields}${button(words, { quiet: true })}
+${fields}${button(words, { quiet: !isOnly })}
 <p class="hint" role="status"></p>`,
         {
           more: html` data-passkey="${pageUrl({ ...visit, returnTo: null }, `${path}/options`)}"${isNew ? html` data-new=""` : null} data-failed="${visit.texts.passkey.failed}" hidden`,

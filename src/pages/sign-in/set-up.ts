@@ -91,7 +91,8 @@ const recordMethods = ({ db }: Deps, id: string, pendingId: string) =>
 /** The first factor of a person is shown: they get recovery codes, once, and go on. */
 async function settled(deps: Deps, calls: Calls, visit: Visit, answer: SignInAnswer): Promise<Shown> {
   if (!answer.authenticated || !channelsOn(deps.config).includes('static')) return codeShown(visit, answer)
-  const { codes } = (await calls.makeRecoveryCodes(visit.http)) as { codes: string[] }
+  const made = (await calls.makeRecoveryCodes(visit.http)) as { codes: string[] }
+  const codes = made.codes.map(grouped)
   const texts = visit.texts.recoveryCodes
   const file = `data:text/plain;charset=utf-8,${encodeURIComponent(`${codes.join('\n')}\n`)}`
   return page(
@@ -110,13 +111,16 @@ function choice(deps: Deps, visit: Visit): Html {
 ${byApp ? html`<p>${texts.setUp.apps}</p>\n` : needsScript(visit)}${refusalOf(visit)}${
   byApp ? form(visit, 'set-up', button(texts.setUp.begin)) : null
 }
-${passkeyForm(deps, visit, { path: 'set-up/passkey', words: texts.setUp.passkey, isNew: true })}
+${passkeyForm(deps, visit, { path: 'set-up/passkey', words: texts.setUp.passkey, isNew: true, isOnly: !byApp })}
 ${asOther(visit)}`
 }
 
 const newPasskey = (deps: Deps, visit: Visit): Html => html`<p>${visit.texts.setUp.usePasskey.lead}</p>
-${refusalOf(visit)}${passkeyForm(deps, visit, { path: 'set-up/passkey/use', words: visit.texts.passkey.show })}
+${refusalOf(visit)}${passkeyForm(deps, visit, { path: 'set-up/passkey/use', words: visit.texts.passkey.show, isOnly: true })}
 ${asOther(visit)}`
+
+/** As the console shows it. The dashes are ignored where it is typed. */
+const grouped = (code: string) => code.replace(/(.{6})(?=.)/g, '$1-')
 
 function scanned({ texts }: Visit, { secret, provisioning_uri, qr_svg }: SetUp): Html {
   const source = `data:image/svg+xml;base64,${Buffer.from(qr_svg).toString('base64')}`
