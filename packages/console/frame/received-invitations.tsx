@@ -8,13 +8,16 @@ import { texts } from './texts.ts'
 
 const key = ['received-invitations']
 
-/** The invitations to the person's verified address. None while they act as another one, who answers their own. */
+/**
+ * The invitations to the person's verified address. None while they act as another one, who answers their own, and where the
+ * organisation is closed, which answers no question about them.
+ */
 export function useReceived(): ReceivedInvitation[] {
-  const { id, impersonator } = useProfile()
+  const { id, impersonator, current_tenant: here } = useProfile()
   const { data } = useQuery({
     queryKey: [...key, id],
     queryFn: ({ signal }) => call('GET /users/me/invitations/', { query: { page_size: 20 }, signal }),
-    enabled: !impersonator,
+    enabled: !impersonator && here.status === 'active',
     staleTime: 60_000,
   })
   return data?.results ?? []
