@@ -191,6 +191,10 @@ async function usedInvitation(tally: Tally, service: Service) {
   await expect(201, owner.post(`${path}/invitations/`, { email: person.email }))
   const token = tokenIn(await service.mailTo(person.email, 'invited'))
   const accept = () => person.post('/api/v1/invitations/accept/', { token })
+  const { results } = await expect(200, owner.get(`${path}/invitations/`))
+  const acceptById = (by: Client) => by.post(`/api/v1/users/me/invitations/${results[0].id}/accept/`)
+  await tally.refuse('an invitation to an address that is only claimed', () => acceptById(person), [404])
+  await tally.refuse('an invitation to another address', () => acceptById(owner), [404])
   await expect(200, accept())
   const { body } = await owner.get(`${path}/members/?user_id=${person.id}`)
   await expect(204, owner.delete(`${path}/members/${body.results[0].id}/`))
@@ -199,6 +203,7 @@ async function usedInvitation(tally: Tally, service: Service) {
     accept,
     ({ status, body }) => status === 400 && body.code === 'invitation_invalid',
   )
+  await tally.refuse('an accepted invitation, without its token', () => acceptById(person), [400])
 }
 
 async function preconditions(tally: Tally, service: Service) {
