@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { decodeJwt } from 'jose'
 import t from 'tap'
 import { startService } from '../helpers/service.ts'
-import { compile, install, packedClient, root } from './stranger.ts'
+import { compile, install, packedClient, repository, root } from './stranger.ts'
 
 const exec = promisify(execFile)
 const tutorial = join(root, 'docs/tutorial')
@@ -30,6 +30,7 @@ t.test('the package has modules, declarations, a manifest and texts, and nothing
   )
   const manifest = JSON.parse(await readFile(join(packed, 'package.json'), 'utf8'))
   t.strictSame(Object.keys(manifest.dependencies), ['jose'])
+  t.strictSame(manifest.repository, { ...repository, directory: 'packages/client' })
   for (const entry of Object.values<{ types: string; default: string }>(manifest.exports).slice(0, -1))
     for (const path of Object.values(entry)) t.ok(files.includes(path.slice(2)), path)
   const code = await Promise.all(

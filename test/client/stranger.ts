@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdir, symlink } from 'node:fs/promises'
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { buildClient, packClient } from '../../tools/release/build-client.ts'
@@ -7,9 +7,17 @@ import { buildClient, packClient } from '../../tools/release/build-client.ts'
 const exec = promisify(execFile)
 export const root = join(import.meta.dirname, '..', '..')
 
-/** Packs the client of this checkout into a folder; returns the path of the archive. */
+export const repository = { type: 'git', url: 'git+https://git.example/b.git' }
+
+/** Packs the client of this checkout, as if it had a repository, into a folder; returns the path of the archive. */
 export async function packedClient(folder: string): Promise<string> {
-  await buildClient(root, join(folder, 'build'))
+  const checkout = join(folder, 'checkout')
+  await mkdir(checkout)
+  for (const part of ['packages', 'node_modules', 'LICENSE'])
+    await symlink(join(root, part), join(checkout, part))
+  const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+  await writeFile(join(checkout, 'package.json'), JSON.stringify({ ...manifest, repository }))
+  await buildClient(checkout, join(folder, 'build'))
   return packClient(join(folder, 'build'), folder)
 }
 
