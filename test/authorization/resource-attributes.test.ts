@@ -64,6 +64,10 @@ const account = `${accounts}${await created(accounts, { name: 'One' })}/`
 const keys = `${account}keys/`
 const key = `${keys}${await created(keys, { name: 'One' })}/`
 
+const clients = '/api/v1/oauth-clients/'
+const application = (name: string) => ({ name, kind: 'web', redirect_uris: ['https://app.example/back'] })
+const client = `${clients}${await created(clients, application('One'))}/`
+
 const named: [unknown, unknown] = ['One', 'Other']
 const changes: Change[] = [
   {
@@ -211,6 +215,38 @@ const changes: Change[] = [
     attribute: 'email',
     values: ['sent@example.com', 'x'],
     shows: sent,
+  },
+  {
+    action: 'oauth_client:create',
+    method: 'post',
+    path: clients,
+    body: application('Two'),
+    attribute: 'name',
+    values: ['Two', 'x'],
+  },
+  {
+    action: 'oauth_client:update',
+    method: 'patch',
+    path: client,
+    body: { scopes: ['openid'] },
+    attribute: 'name',
+    values: named,
+  },
+  {
+    action: 'oauth_client:update',
+    method: 'post',
+    path: `${client}secrets/`,
+    attribute: 'name',
+    values: named,
+    shows: client,
+  },
+  {
+    action: 'oauth_client:delete',
+    method: 'delete',
+    path: client,
+    attribute: 'name',
+    values: named,
+    shows: clients,
   },
   {
     action: 'policy:create',

@@ -46,6 +46,10 @@ const owned = [await created(keys, { name: 'One' }), await created(keys, { name:
 const rule = { name: 'Rule', effect: 'deny', actions: ['doc:read'] }
 const rules = [await created(policies, rule), await created(policies, rule)]
 
+const clients = '/api/v1/oauth-clients/'
+const application = (name: string) => ({ name, kind: 'web', redirect_uris: ['https://app.example/back'] })
+const applications = [await created(clients, application('One')), await created(clients, application('Two'))]
+
 const hook = await created('/api/v1/webhooks/', { url: 'https://receiver.example/' })
 
 const tries: Try[] = [
@@ -85,6 +89,14 @@ const tries: Try[] = [
     path: `${tenant}invitations/`,
     body: { email: 'guest@example.com' },
   },
+  { action: 'oauth_client:create', method: 'post', path: clients, body: application('Three') },
+  {
+    action: 'oauth_client:update',
+    method: 'patch',
+    path: `${clients}${applications[0]!.id}/`,
+    body: { name: 'Uno' },
+  },
+  { action: 'oauth_client:delete', method: 'delete', path: `${clients}${applications[1]!.id}/` },
   { action: 'policy:create', method: 'post', path: policies, body: rule },
   {
     action: 'policy:update',
