@@ -535,6 +535,31 @@ export const en = {
       title: 'Choose an organisation',
       lead: 'You belong to several. Where do you want to go?',
     },
+    /** An application asks for consent (OpenID Connect). Scopes without words stand as they are. */
+    consent: {
+      title: (client: string) => `Continue to ${client}`,
+      lead: (client: string, tenant: string) => `${client} of ${tenant} wants to know:`,
+      scopes: {
+        openid: 'who you are, and that you are a member',
+        profile: 'your name, language and time zone',
+        email: 'your email address',
+        roles: 'your roles',
+        groups: 'your roles and your department',
+        organization: 'the name of the organisation',
+        offline_access: 'this also while you are away, until you end its session',
+      } as Record<string, string>,
+      leadsTo: (host: string) => `It takes you to ${host}.`,
+      allow: 'Continue',
+      deny: 'Cancel',
+      other: 'Use another account',
+      gone: 'This request is over. Go back to the application, and begin again.',
+    },
+    /** A request of an application that cannot be answered. */
+    application: {
+      title: 'The application asked for something that is not possible',
+      lead: 'Tell the people who run the application:',
+      leave: 'One moment: you go on.',
+    },
     signedOut: { title: 'You are signed out', lead: 'You can close this page.', again: 'Sign in again' },
     leave: { title: 'You are signed in', lead: 'One moment: you are taken back.' },
     /** The pages of mailed links, by the link's name. `dead`: what to do when the link works no longer. */

@@ -38,7 +38,21 @@ export function callsOf(deps: PageDeps, routes: readonly Route[]) {
       userId: await confirmVerification(deps, requestInfo, (body as { token: string }).token),
     }),
   } as Route
+  const facing = routeCall(
+    deps,
+    { ...find('GET', 'users/me'), versioned: false, handle: hereOf } as Route,
+    session,
+  )
   return {
+    /** Who is signed in; null also for a person who may not use the tenant that they are in, which the pages tell them. */
+    async whoIsHere(http: Context): Promise<Here | null> {
+      try {
+        return (await facing(http)) as Here
+      } catch (error) {
+        if (error instanceof ApiError && (error.status === 401 || error.status === 403)) return null
+        throw error
+      }
+    },
     register: routeCall(deps, unseen, session),
     async signInRegistered(http: Context, registered: Registered) {
       const outcome = await signInRegistered(deps, http.state.requestInfo, registered)
@@ -82,6 +96,32 @@ export function callsOf(deps: PageDeps, routes: readonly Route[]) {
 }
 
 export type Calls = ReturnType<typeof callsOf>
+
+/** The person of a browser, and what their session has shown in the tenant that it is in. */
+export interface Here {
+  userId: string
+  tenantId: string
+  sessionId: string
+  mfaEnabled: boolean
+  acr: 'aal1' | 'aal2'
+  amr: readonly string[]
+  /** s since 1970 */
+  authTime: number
+}
+
+function hereOf({ caller }: AnyInput): Here {
+  const { userId, tenantId, sessionId, auth } = caller!
+  const { acr, amr, authTime } = auth.session
+  return {
+    userId,
+    tenantId,
+    sessionId,
+    mfaEnabled: auth.user.mfaEnabled,
+    acr,
+    amr,
+    authTime: Math.floor(authTime / 1000),
+  }
+}
 
 /** What a sign-in answers to a browser. */
 export interface SignInAnswer {

@@ -1,41 +1,39 @@
-import { readFileSync } from 'node:fs'
 import type { Context, Middleware } from 'koa'
 import { ApiError } from '../../errors.ts'
 import { asApiError } from '../../http/problem.ts'
-import { chooseLanguage } from '../../languages/choose-language.ts'
 import { dispatch, type Served } from '../../request/registry.ts'
 import { type Html, html } from '../../text/html.ts'
-import { asset } from '../asset.ts'
 import { cookieHashOf, loginCookie } from '../browser-session/cookie.ts'
 import { invitationPages, isLive } from '../links/invitation.ts'
 import { isLinkPage, linkPages } from '../links/link-pages.ts'
 import { magicLinkPage, magicLinkScript } from '../links/magic-link.ts'
 import { addressPage } from './address.ts'
-import { brandFinder, lookOfQuery } from './brand.ts'
+import { lookOfQuery } from './brand.ts'
 import type { Calls, PageDeps } from './calls.ts'
 import { codePages } from './code.ts'
 import { button, form, link, nextStep, pageUrl, sentenceOf } from './elements.ts'
-import { formToken, isFormOf, newFlow, readFlow, writeFlow } from './flow.ts'
+import { isFormOf, readFlow } from './flow.ts'
 import { forgotPages } from './forgot.ts'
-import { documentOf, headers, type Look } from './layout.ts'
+import type { Look } from './layout.ts'
 import { lookFiles } from './look-files.ts'
 import { mailedLinkPages } from './mailed-link.ts'
+import { visitOf } from './open-visit.ts'
 import { passkeyPages } from './passkey.ts'
 import { passwordPage } from './password.ts'
 import { readForm } from './read-form.ts'
 import { refuseForeignForms } from './refuse-foreign-forms.ts'
 import { registerPages } from './register.ts'
-import { returnPath } from './return-to.ts'
 import { sessionPages } from './session.ts'
 import { setUpPages } from './set-up.ts'
 import { stepUpPages } from './step-up.ts'
 import type { Shown, SignInPage, Visit } from './visit.ts'
+import { files, write } from './write-page.ts'
 
 /**
  * The pages where people sign in, below `/sign-in/`, and those of mailed links: HTML that works without scripts, made here.
  * What they do, they ask the routes of the API for.
  */
-export function signInPages(deps: PageDeps, calls: Calls): Middleware {
+export function signInPages(deps: PageDeps, calls: Calls, more: readonly SignInPage[] = []): Middleware {
   const pages: SignInPage[] = [
     addressPage(deps),
     ...passkeyPages(deps, calls),
@@ -50,24 +48,25 @@ export function signInPages(deps: PageDeps, calls: Calls): Middleware {
     ...linkPages(deps, calls),
     ...invitationPages(deps, calls),
     magicLinkPage(deps, calls),
+    ...more,
   ]
-  const style = fromBrowser('/sign-in/style.css', 'sign-in.css')
-  const script = fromBrowser('/sign-in/passkey.js', 'passkey.js')
-  const look: Look = { style: style.href, script: script.href, brandOf: brandFinder(deps) }
+  const { style, script, look } = files(deps)
   const served: Served[] = pages.flatMap((one) => [
     { method: 'GET', path: pathOf(one), handle: showing(deps, look, one) },
     ...(one.submit
       ? [{ method: 'POST' as const, path: pathOf(one), handle: submitting(deps, look, one) }]
       : []),
   ])
-  const files = [style, script, magicLinkScript]
-  served.push(...files.map(({ path, serve }) => ({ method: 'GET' as const, path, handle: serve })))
+  served.push(
+    ...[style, script, magicLinkScript].map(({ path, serve }) => ({
+      method: 'GET' as const,
+      path,
+      handle: serve,
+    })),
+  )
   served.push(...lookFiles(deps))
   return inFolder(deps, look, dispatch(served))
 }
-
-const fromBrowser = (path: string, name: string) =>
-  asset(path, readFileSync(new URL(`../browser/${name}`, import.meta.url)))
 
 const pathOf = ({ path }: SignInPage) => (path.startsWith('/') ? path : `/sign-in/${path}`)
 
@@ -166,35 +165,6 @@ function assertOwnForm(
 const tookTooLong = () =>
   new ApiError(403, 'form_expired', 'More than 15 minutes went by since this page was opened. Begin again.')
 
-function visitOf(deps: PageDeps, http: Context, form: Record<string, string>): Visit {
-  let flow = readFlow(deps, http) ?? newFlow()
-  const keep: Visit['keep'] = (more) => {
-    flow = { ...flow, ...more }
-    visit.flow = flow
-    writeFlow(deps, http, flow)
-  }
-  const asked = http.query.ui_locales
-  const locale = typeof asked === 'string' ? asked : flow.locale
-  const texts = chooseLanguage(locale, http.get('accept-language'), deps.config.DEFAULT_LANGUAGE)
-  const query = http.query.return_to
-  const visit: Visit = {
-    http,
-    isHosted: deps.config.HOSTED_PAGES,
-    texts: texts.pages,
-    language: texts.code,
-    prefix: new URL(deps.publicUrl()).pathname.replace(/\/$/, ''),
-    flow,
-    keep,
-    formToken: formToken(deps, flow),
-    returnTo: returnPath(form.return_to ?? (typeof query === 'string' ? query : undefined)),
-    params: http.params ?? {},
-    form,
-    refusal: null,
-  }
-  if (typeof asked === 'string' && asked !== flow.locale) keep({ locale: asked.slice(0, 64) })
-  return visit
-}
-
 async function answer(http: Context, look: Look, visit: Visit, shown: Shown): Promise<void> {
   switch (shown.kind) {
     case 'page':
@@ -210,15 +180,15 @@ async function answer(http: Context, look: Look, visit: Visit, shown: Shown): Pr
       break
     case 'leave': {
       const to = `${visit.prefix}${shown.to}`
-      if (http.method === 'POST') await write(http, look, visit, leading(visit, to))
+      if (http.method === 'POST') await write(http, look, visit, leading(visit, to, shown.title))
       else redirect(http, to)
     }
   }
 }
 
 /** Browsers check `form-action` along all redirects after a form, so what may lead to another site is no redirect. */
-const leading = ({ texts }: Visit, to: string) => ({
-  title: texts.leave.title,
+const leading = ({ texts }: Visit, to: string, title = texts.leave.title) => ({
+  title,
   content: html`<p>${texts.leave.lead}</p>\n<p><a class="button" href="${to}">${texts.continue}</a></p>`,
   refresh: to,
 })
@@ -227,17 +197,4 @@ function redirect(http: Context, to: string): void {
   http.set('Cache-Control', 'no-store')
   http.status = 303
   http.set('Location', to)
-}
-
-async function write(
-  http: Context,
-  look: Look,
-  visit: Visit,
-  shown: Parameters<typeof documentOf>[3],
-  status = 200,
-): Promise<void> {
-  http.status = status
-  http.set(headers)
-  http.type = 'html'
-  http.body = documentOf(look, visit, await look.brandOf(visit), shown).source
 }

@@ -10,7 +10,7 @@ import { button, form, link, refusalOf } from './elements.ts'
 import { forgetFlow } from './flow.ts'
 import { afterFactor } from './password.ts'
 import { nameOf, type Profile, profileOf } from './profile.ts'
-import { go, inNameOf, page, type SignInPage, signedIn, type Visit } from './visit.ts'
+import { go, inNameOf, page, type Shown, type SignInPage, signedIn, type Visit } from './visit.ts'
 
 /** An invitation to the address of the person. */
 interface Received {
@@ -49,11 +49,14 @@ export const sessionPages = (deps: Deps, calls: Calls): SignInPage[] => {
     {
       path: 'sign-out',
       takesLate: true,
-      show: () => go(''),
-      async submit({ http }) {
-        await signOut(deps, calls, http)
-        forgetFlow(deps, http)
-        return go('signed-out')
+      async show(visit) {
+        const profile = await profileOf(calls, visit)
+        return profile ? signedInAs(visit, profile, []) : ended(visit)
+      },
+      async submit(visit) {
+        await signOut(deps, calls, visit.http)
+        forgetFlow(deps, visit.http)
+        return ended(visit)
       },
     },
     {
@@ -67,6 +70,10 @@ export const sessionPages = (deps: Deps, calls: Calls): SignInPage[] => {
     },
   ]
 }
+
+/** After a sign-out: where the person came from, else the page that says so. */
+const ended = ({ returnTo, texts }: Visit): Shown =>
+  returnTo ? { kind: 'leave', to: returnTo, title: texts.signedOut.title } : go('signed-out')
 
 /** Ends the session of the browser, and its cookies in any case. */
 export async function signOut(deps: Deps, calls: Calls, http: Context): Promise<void> {

@@ -33,8 +33,8 @@ export type Shown =
   | { kind: 'page'; title: string; content: Html }
   /** Another page, by its path. */
   | { kind: 'go'; to: string }
-  /** The end of the sign-in: a path of the service. */
-  | { kind: 'leave'; to: string }
+  /** The end of the sign-in, or of the session: a path of the service. `title`: of the page in between, after a form. */
+  | { kind: 'leave'; to: string; title?: string }
   /** JSON for the script of a page. */
   | { kind: 'data'; body: object }
 
