@@ -23,6 +23,8 @@ export type Purpose =
   | 'email-code'
   | 'magic-link'
   | 'sign-in-flow'
+  | 'oauth-refresh'
+  | 'oauth-logout'
   | 'idempotency'
   | 'stored-call'
 

@@ -4,9 +4,15 @@ import type { KeyRing } from '../../crypto/token-signer.ts'
 const readAgainMs = 60_000
 const minIntervalMs = 5_000
 
-/** The current keys, kept up to date while they rotate. */
-interface WatchedKeyRing {
+/** The current keys. */
+export interface SigningKeys {
   now(): KeyRing
+  /** Reads the keys at once, because one was made. */
+  readAgain(): Promise<void>
+}
+
+/** The current keys, kept up to date while they rotate. */
+interface WatchedKeyRing extends SigningKeys {
   /**
    * Reads the keys again, because a token names an unknown key. Reads at most every 5 s, however many tokens ask, and
    * otherwise returns at once. Never rejects.
@@ -36,6 +42,7 @@ export async function watchKeyRing(load: () => Promise<KeyRing>, log: Logger): P
   const timer = setInterval(look, readAgainMs).unref()
   return {
     now: () => ring,
+    readAgain: look,
     async lookAgain() {
       if (looking) return looking
       // A monotonic clock: if the wall clock jumped, every forged token could cause a read of the database.

@@ -38,6 +38,37 @@ export async function insertSession(tx: Tx, session: NewSession): Promise<void> 
             ${instant(session.secondFactorAt)}, ${session.userAgent}, ${session.ip}, ${at}, ${at}, ${instant(session.expiresAt)})`)
 }
 
+/**
+ * A session of an application that acts while the person is away, with what the browser's session had shown. It ends by
+ * itself when it is unused until `until` (ms since 1970). As the system role.
+ */
+export function insertGrantSession(tx: Tx, { id, from, tenantId, name, at, until }: GrantSession): void {
+  tx.later(sql.unsafe`
+    insert into sessions (id, kind, user_id, tenant_id, acr, amr, auth_time, second_factor_at, user_agent, ip, created_at,
+                          last_used_at, expires_at)
+    select ${id}, 'grant', user_id, ${tenantId}, acr, amr, auth_time, second_factor_at, ${name}, ip, ${instant(at)},
+           ${instant(at)}, ${instant(until)}
+    from sessions where id = ${from} and ended_at is null`)
+}
+
+interface GrantSession {
+  id: string
+  /** The session of the browser. */
+  from: string
+  tenantId: string
+  /** Of the application. */
+  name: string
+  at: number
+  until: number
+}
+
+/** Notes a use of a grant's session, which lasts until `until` then. Others stay. As the system role. */
+export function prolongGrantSession(tx: Tx, id: string, { at, until }: { at: number; until: number }): void {
+  tx.later(sql.unsafe`
+    update sessions set last_used_at = ${instant(at)}, expires_at = ${instant(until)}
+    where id = ${id} and kind = 'grant' and ended_at is null`)
+}
+
 /** Records that a session was used by a refresh. As the system role. */
 export async function touchSession(
   tx: Tx,

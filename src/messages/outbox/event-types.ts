@@ -5,6 +5,7 @@ const person = z.strictObject({ user_id: id })
 // Null in the events of a person who was erased since.
 const personAndEmail = z.strictObject({ user_id: id, email: z.string().meta({ erasable: true }) })
 const device = z.strictObject({ user_id: id, device_type: z.enum(['totp', 'email', 'static']) })
+const ofApplication = z.strictObject({ client_id: z.string(), user_id: id })
 const session = z.strictObject({ user_id: id, session_id: id })
 
 const family = <const Noun extends string, const Verb extends string, Data extends z.ZodType>(
@@ -73,6 +74,9 @@ export const eventTypes = {
     ['created', 'updated', 'deleted', 'secret_created'],
     z.strictObject({ client_id: z.string() }),
   ),
+  'application.consent_given': ofApplication,
+  'application.grant_created': ofApplication,
+  'application.token_replayed': ofApplication,
   ...family(
     'authorization.policy',
     ['created', 'updated', 'deleted', 'switched_off'],
