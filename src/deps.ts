@@ -7,6 +7,7 @@ import type { Sealer } from './crypto/seal.ts'
 import type { TokenSigner } from './crypto/token-signer.ts'
 import type { Databases } from './database/executor/transaction.ts'
 import type { OpenApiKeys } from './identity/api-keys/api-keys.ts'
+import type { SigningKeys } from './identity/keys/key-ring-watch.ts'
 import type { Limiters } from './identity/rate-limits/limiters.ts'
 import type { HoldBytes } from './limits/body-bytes.ts'
 import type { DecisionPace } from './limits/decision-time.ts'
@@ -31,6 +32,8 @@ export interface Deps {
   passwords: PasswordHasher
   sealer: Sealer
   signer: TokenSigner
+  /** The keys of `signer`, for what signs by itself. */
+  keys: SigningKeys
   access: AccessEngine
   /** For a request that makes many decisions. */
   newPace: () => DecisionPace

@@ -50,6 +50,16 @@ export const rateLimits = {
   ),
   RATE_LIMIT_REGISTER_PER_HOUR: setting(count, 10, 'Registrations an hour from one address'),
   RATE_LIMIT_REFRESH_PER_SESSION: setting(count, 60, 'Refreshes a minute of one session'),
+  RATE_LIMIT_OAUTH_PER_CLIENT: setting(
+    count,
+    600,
+    'Uses of codes and tokens a minute by one OpenID Connect client',
+  ),
+  RATE_LIMIT_OAUTH_PER_ADDRESS: setting(
+    count,
+    300,
+    'Sign-ins to applications (OpenID Connect) a minute begun from one address',
+  ),
   RATE_LIMIT_PASSKEY_PER_ADDRESS: setting(count, 120, 'Sign-ins by passkey a minute begun from one address'),
   RATE_LIMIT_KEY_REVOKE_PER_ADDRESS: setting(
     count,

@@ -125,6 +125,7 @@ export async function openDeps(
     passwords,
     sealer,
     signer,
+    keys: ring,
     access,
     newPace: () => decisionPace(config.LIMIT_DECISION_MS_PER_REQUEST),
     policyCache: readyModules(measurePolicies(policyCache({ db }), metrics), access),

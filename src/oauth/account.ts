@@ -1,0 +1,86 @@
+import { type Read, readInTenant } from '../database/executor/read.ts'
+import { inTenant } from '../database/executor/transaction.ts'
+import type { PageDeps } from '../pages/sign-in/calls.ts'
+import type { AuthContext } from '../request/caller.ts'
+import { findDepartment } from '../tenancy/departments/store.ts'
+import { findTenant } from '../tenancy/tenants/store.ts'
+import type { OwnClient } from './client-metadata.ts'
+import type { GrantAuth } from './provider-types.ts'
+
+/** Whose session is asked, and where. */
+interface Holder {
+  tenantId: string
+  userId: string
+  sessionId: string
+}
+
+/** The person of a session who may be in a tenant now; null if the session, the membership or the tenant is over. */
+export async function livePerson(deps: PageDeps, holder: Holder): Promise<AuthContext | null> {
+  const bearer = {
+    ...holder,
+    familyId: null,
+    token: 'access',
+    subjectType: 'user',
+    impersonatorId: undefined,
+  } as const
+  const auth = await readInTenant(deps.db, holder, (read) => deps.loadAuthContext(read, bearer))
+  if (!auth?.user.isActive || auth.session.over || auth.session.overHere) return null
+  return auth.membership?.status === 'active' && auth.tenant?.status === 'active' ? auth : null
+}
+
+/** The claims that each scope gives (OpenID Connect Core §5.4). */
+export const claimsOfScopes = {
+  openid: ['sub', 'sid', 'auth_time', 'acr', 'amr', 'tenant_id'],
+  profile: ['name', 'given_name', 'family_name', 'locale', 'zoneinfo'],
+  email: ['email', 'email_verified'],
+  roles: ['roles'],
+  groups: ['groups'],
+  organization: ['organization'],
+}
+
+/** The claims about a person in the tenant of a client, with what they had shown when they authorized it. */
+export async function claimsOf(
+  deps: PageDeps,
+  { user, tenant, membership }: AuthContext,
+  { client, auth, scopes }: { client: OwnClient; auth: GrantAuth; scopes: ReadonlySet<string> },
+) {
+  const { tenantId, groups } = client
+  const roles = membership?.roles ?? []
+  const wantsPath = scopes.has('groups') && groups !== 'roles' && groups !== null
+  const departmentId = wantsPath ? (membership?.departmentId ?? null) : null
+  const scope = { tenantId, userId: user.id }
+  const path = departmentId && (await pathOf(deps, scope, departmentId))
+  const read = (read: Read) => findTenant(read, tenantId, user.id)
+  const found = scopes.has('organization') ? await readInTenant(deps.db, scope, read) : null
+  return {
+    sub: user.id,
+    sid: auth.sid,
+    auth_time: auth.authTime,
+    acr: auth.acr,
+    amr: [...auth.amr],
+    tenant_id: tenant?.id,
+    name: `${user.firstName} ${user.lastName}`.trim() || undefined,
+    given_name: user.firstName || undefined,
+    family_name: user.lastName || undefined,
+    locale: user.locale ?? undefined,
+    zoneinfo: user.zoneinfo ?? undefined,
+    email: user.email,
+    email_verified: user.emailVerified,
+    roles,
+    groups: [...(groups === 'departments' ? [] : roles), ...(path ? [path] : [])],
+    organization: found ? { id: found.id, slug: found.slug, name: found.name } : undefined,
+  }
+}
+
+/** A department with those above it, as `/Sales/EMEA`: no role is called so. A `/` in a name is `%2F`. */
+const pathOf = (deps: PageDeps, scope: { tenantId: string; userId: string }, departmentId: string) =>
+  inTenant(deps.db, scope, async (tx) => {
+    let path = ''
+    for (let id: string | null = departmentId; id !== null; ) {
+      const found: Awaited<ReturnType<typeof findDepartment>> = await findDepartment(tx, scope.tenantId, id)
+      if (!found) break
+      path = `/${found.name.replaceAll('/', '%2F')}${path}`
+      id = found.parent_id
+    }
+    return path
+  })

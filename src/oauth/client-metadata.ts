@@ -1,0 +1,51 @@
+import { clientIdOf } from './clients/client-id.ts'
+import type { UsableClient } from './clients/store.ts'
+
+/** What this service knows of a client beyond the protocol. */
+export interface OwnClient {
+  tenantId: string
+  id: string
+  scopes: readonly string[]
+  postLogoutRedirectUris: readonly string[]
+  groups: UsableClient['groups']
+  firstParty: boolean
+  requirePkce: boolean
+  consentsFrom: number
+}
+
+/** What this service knows of a client of the library. */
+export const ownOf = (client: unknown): OwnClient => (client as { own: OwnClient }).own
+
+/** A client as the library reads it. Its secret stands for the hashes of the secrets: see `holdsSecret`. */
+export function metadataOf(client: UsableClient, algorithms: readonly string[]) {
+  const { tenant_id: tenantId, id } = client
+  const own: OwnClient = {
+    tenantId,
+    id,
+    scopes: client.scopes,
+    postLogoutRedirectUris: client.post_logout_redirect_uris,
+    groups: client.groups,
+    firstParty: client.first_party,
+    requirePkce: client.require_pkce,
+    consentsFrom: client.consents_from,
+  }
+  const wanted = client.id_token_signed_response_alg
+  return {
+    client_id: clientIdOf({ tenantId, id }),
+    client_name: client.name,
+    application_type: client.kind === 'native' ? 'native' : 'web',
+    redirect_uris: client.redirect_uris,
+    response_types: ['code'],
+    grant_types: client.grant_types,
+    token_endpoint_auth_method: client.token_endpoint_auth_method,
+    ...(client.token_endpoint_auth_method !== 'none' && {
+      client_secret: client.secret_hashes.join(',') || 'none',
+    }),
+    id_token_signed_response_alg: algorithms.includes(wanted) ? wanted : algorithms[0],
+    own,
+  }
+}
+
+/** The hash among those of a client that a secret has; null for a wrong one. */
+export const hashAmong = (hashes: string, hash: Buffer): Buffer | null =>
+  hashes.split(',').includes(hash.toString('hex')) ? hash : null

@@ -1,0 +1,26 @@
+import type { JWK } from 'jose'
+import type { Deps } from '../deps.ts'
+import { ensureIdTokenKey } from '../identity/keys/key-ring.ts'
+
+/** The keys that sign ID tokens, the signing one of each algorithm first, and their algorithms, the usual one first. */
+export interface ProviderKeys {
+  jwks: { keys: JWK[] }
+  algorithms: string[]
+  /** Other keys have another id. */
+  id: string
+}
+
+/** The keys of the ring. The first request of an application makes the first key of RS256. */
+export async function providerKeys(deps: Deps): Promise<ProviderKeys> {
+  if (deps.keys.now().idTokenKeys.length === 0 && !deps.config.JWT_PRIVATE_KEYS) {
+    await ensureIdTokenKey(deps)
+    await deps.keys.readAgain()
+  }
+  const { keys, idTokenKeys } = deps.keys.now()
+  const all = [...new Set([...idTokenKeys, ...keys])]
+  return {
+    jwks: { keys: all.map(({ privateJwk }) => privateJwk) },
+    algorithms: [...new Set(all.map(({ algorithm }) => algorithm))],
+    id: all.map(({ kid }) => kid).join(),
+  }
+}
