@@ -1,0 +1,186 @@
+import { hash } from 'node:crypto'
+import { asSystem } from '../database/executor/transaction.ts'
+import { ApiError } from '../errors.ts'
+import { insertGrantSession } from '../identity/sessions/store.ts'
+import { appendEvent } from '../messages/outbox/append-event.ts'
+import { timeOrderedId } from '../messages/outbox/time-ordered-id.ts'
+import type { Calls, Here, PageDeps } from '../pages/sign-in/calls.ts'
+import { refreshTokenSeconds } from './adapter.ts'
+import { type OwnClient, ownOf } from './client-metadata.ts'
+import { clientIdOf } from './clients/client-id.ts'
+import { isIdentityScope } from './clients/client-schemas.ts'
+import { isConsented, keepConsent } from './consents.ts'
+import type { Library, OidcContext, OwnGrant, OwnState, Provider } from './provider-types.ts'
+
+// An authorization request is answered when its person is signed in for the tenant of the client, as freshly and as strongly
+// as it asks, and has consented. What is missing is a page of the sign-in, which leads back to the request.
+
+/** What a request still asks of its person: a page below `/sign-in/`. */
+export interface Due {
+  prompt: 'login' | 'consent'
+  page: string
+}
+
+/** What the consent page wrote into a request, and since when (s) a sign-in counts as one for it. */
+export interface RequestResult {
+  since?: number
+  consent?: { userId: string; sessionId: string }
+}
+
+const login = (page: string): Due => ({ prompt: 'login', page })
+
+interface Asked {
+  deps: PageDeps
+  calls: Calls
+  library: Library
+  ctx: OidcContext
+}
+
+export const ownState = (ctx: OidcContext): OwnState => ctx.state.oauth
+const ownClient = (ctx: OidcContext) => ownOf(ctx.oidc.client)
+
+/** Grants the request, or notes what is due. Throws the library's errors for what no page can help with. */
+export async function settle(asked: Asked, provider: Provider): Promise<OwnGrant | undefined> {
+  const { ctx } = asked
+  const state = ownState(ctx)
+  const { here, due } = await signedIn(asked, ownClient(ctx), state.here!)
+  if (due) {
+    state.due = due
+    return undefined
+  }
+  Object.assign(ctx.oidc.session!, { acr: here.acr, amr: here.amr, loginTs: here.authTime })
+  const scopes = grantable(ctx)
+  const consent = await consentOf(asked, here, scopes)
+  if (consent === 'due') {
+    state.due = { prompt: 'consent', page: 'consent' }
+    return undefined
+  }
+  return grant(asked, provider, { here, scopes, keeps: consent === 'given' })
+}
+
+/** The scopes that are asked for and the client may have. Permissions need a resource to be of use. */
+const grantable = (ctx: OidcContext) => {
+  const { scopes } = ownClient(ctx)
+  return [...ctx.oidc.requestParamScopes].filter((one) => isIdentityScope(one) && scopes.includes(one))
+}
+
+/** The person for the tenant of the client, or what they have to do first. */
+async function signedIn(asked: Asked, client: OwnClient, at: Here): Promise<{ here: Here; due: Due | null }> {
+  const { ctx, library, deps } = asked
+  const here = at.tenantId === client.tenantId ? at : await enter(asked, client.tenantId)
+  if ('prompt' in here) return { here: at, due: here }
+  const { params, entities } = ctx.oidc
+  const prompts = String(params?.prompt ?? '').split(' ')
+  const age = deps.clock() / 1000 - here.authTime
+  const isStale = params?.max_age !== undefined && age > Number(params.max_age)
+  const isAskedFor = prompts.includes('login') || prompts.includes('select_account')
+  const hinted = entities.IdTokenHint?.payload.sub
+  if (((isStale || isAskedFor) && here.authTime < beganAt(asked)) || (hinted && hinted !== here.userId))
+    return { here, due: login('address') }
+  const classes = String(params?.acr_values ?? '').split(' ')
+  if (classes.includes('aal2') && !classes.includes('aal1') && here.acr === 'aal1') {
+    if (!here.mfaEnabled)
+      throw new library.errors.UnmetAuthenticationRequirements('The person has no second factor')
+    return { here, due: login('step-up') }
+  }
+  return { here, due: null }
+}
+
+/** When the request began, in s: a later sign-in is one for it. It is kept while the pages lead back to the request. */
+function beganAt({ deps, ctx }: Asked): number {
+  const { Interaction: before } = ctx.oidc.entities
+  const known = (before?.result as RequestResult)?.since ?? (before?.lastSubmission as RequestResult)?.since
+  const since = known ?? before?.iat ?? Math.floor(deps.clock() / 1000)
+  Object.assign(ctx.oidc, { result: { ...ctx.oidc.result, since } })
+  return before ? since : Number.POSITIVE_INFINITY
+}
+
+/** Takes the browser's session into the tenant of the client, by the rules of every switch. */
+async function enter({ calls, ctx, library }: Asked, tenantId: string): Promise<Here | Due> {
+  try {
+    await calls.switchTenant(ctx, { tenant_id: tenantId })
+    return ((await calls.whoIsHere(ctx)) as Here | null) ?? login('')
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    if (error.status === 401) return login(error.code === 'otp_required' ? 'code' : 'address')
+    if (error.status === 403) throw new library.errors.AccessDenied(error.message)
+    throw error
+  }
+}
+
+/**
+ * Whether consent is due, was just given on the page, or is not needed. Anyone can claim a redirect URI that is not https, so
+ * for those it is asked each time, and never kept.
+ */
+async function consentOf(
+  { deps, ctx }: Asked,
+  here: Here,
+  scopes: readonly string[],
+): Promise<'due' | 'given' | 'not needed'> {
+  const client = ownClient(ctx)
+  const isClaimable = !String(ctx.oidc.params?.redirect_uri).startsWith('https://')
+  const { consent } = (ctx.oidc.result ?? {}) as RequestResult
+  if (consent?.userId === here.userId && consent.sessionId === here.sessionId)
+    return isClaimable ? 'not needed' : 'given'
+  if (
+    isClaimable ||
+    String(ctx.oidc.params?.prompt ?? '')
+      .split(' ')
+      .includes('consent')
+  )
+    return 'due'
+  if (client.firstParty) return 'not needed'
+  return (await isConsented(deps, client, here.userId, scopes)) ? 'not needed' : 'due'
+}
+
+/** A grant of its own for this authorization. With `offline_access` it has a session of its own, else that of the browser. */
+async function grant(
+  { deps, ctx }: Asked,
+  provider: Provider,
+  { here, scopes, keeps }: { here: Here; scopes: readonly string[]; keeps: boolean },
+): Promise<OwnGrant> {
+  const client = ownClient(ctx)
+  const { tenantId } = client
+  const { userId } = here
+  const at = deps.clock()
+  const isOffline = scopes.includes('offline_access')
+  const sessionId = isOffline ? timeOrderedId(at) : here.sessionId
+  const clientId = clientIdOf(client)
+  await asSystem(deps.db, 'an authorization is of the browser, in the tenant of a client', async (tx) => {
+    const name = ctx.oidc.client?.clientName ?? ''
+    if (isOffline)
+      insertGrantSession(tx, {
+        id: sessionId,
+        from: here.sessionId,
+        tenantId,
+        name,
+        at,
+        until: at + refreshTokenSeconds * 1000,
+      })
+    if (keeps) keepConsent(tx, client, { userId, scopes, at })
+    const event = {
+      tenantId,
+      subject: client.id,
+      data: { client_id: clientId, user_id: userId },
+      actorId: userId,
+      requestId: ctx.state.requestInfo.requestId as string,
+      at,
+    }
+    if (keeps) await appendEvent(tx, { ...event, type: 'application.consent_given' })
+    await appendEvent(tx, { ...event, type: 'application.grant_created' })
+  })
+  const sid = sidOf(here.sessionId, client.id)
+  const made = new provider.Grant({ accountId: userId, clientId }) as OwnGrant
+  made.auth = { sessionId, sid, acr: here.acr, amr: here.amr, authTime: here.authTime }
+  made.addOIDCScope(scopes.join(' '))
+  await made.save()
+  Object.assign(ctx.oidc.session!, {
+    uid: sessionId,
+    authorizations: { [clientId]: { sid, grantId: made.jti } },
+  })
+  return made
+}
+
+/** The `sid` of a browser's session for a client: two clients cannot tell by it that they share a session. */
+export const sidOf = (sessionId: string, clientId: string): string =>
+  hash('sha256', `${sessionId}.${clientId}`, 'buffer').subarray(0, 16).toString('base64url')

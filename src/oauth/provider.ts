@@ -1,0 +1,184 @@
+import type { Configuration } from 'oidc-provider'
+import { nilUuid } from '../crypto/uuid.ts'
+import { readInTenant } from '../database/executor/read.ts'
+import { clientUses } from '../identity/rate-limits/limits.ts'
+import type { Calls, PageDeps } from '../pages/sign-in/calls.ts'
+import type { WritePage } from '../pages/sign-in/write-page.ts'
+import { html } from '../text/html.ts'
+import { claimsOf, claimsOfScopes, livePerson } from './account.ts'
+import { adaptLibrary } from './adapt-library.ts'
+import { modelAdapter, refreshTokenSeconds } from './adapter.ts'
+import { metadataOf, ownOf } from './client-metadata.ts'
+import { readClientId } from './clients/client-id.ts'
+import { identityScopes } from './clients/client-schemas.ts'
+import { findUsableClient } from './clients/store.ts'
+import { ownState, settle } from './due.ts'
+import type { ProviderKeys } from './provider-keys.ts'
+import { type Library, type OidcContext, type OwnGrant, type Provider, requestOf } from './provider-types.ts'
+import type { ModelKind } from './store.ts'
+
+/** How long a request may stay on the pages, in s. */
+export const interactionSeconds = 900
+
+interface Parts {
+  deps: PageDeps
+  calls: Calls
+  library: Library
+  writePage: WritePage
+}
+
+/** The library's provider with these keys. Keys that rotate make a new one. */
+export function makeProvider(parts: Parts, { jwks, algorithms }: ProviderKeys): Provider {
+  const issuer = parts.deps.publicUrl()
+  const provider: Provider = new parts.library.Provider(issuer, {
+    ...fixed,
+    jwks: jwks as never,
+    enabledJWA: { idTokenSigningAlgValues: algorithms as never },
+    adapter: adapterOf(parts, algorithms),
+    findAccount: accountFinder(parts),
+    loadExistingGrant: (ctx) => settle({ ...parts, ctx }, provider),
+    interactions: { policy: policyOf(parts), url: (ctx, { uid }) => pageOf(issuer, ctx, uid) },
+    renderError: (ctx, out) => renderError(parts, ctx as OidcContext, { ...out }),
+    discovery: { end_session_endpoint: `${issuer}/oauth/logout` },
+  } satisfies Configuration)
+  adaptLibrary(provider, parts)
+  return provider
+}
+
+const off = { enabled: false }
+
+/** What needs nothing of the service. Discovery names only what is on. */
+const fixed = {
+  routes: {
+    authorization: '/oauth/authorize',
+    token: '/oauth/token',
+    userinfo: '/oauth/userinfo',
+    jwks: '/.well-known/jwks.json',
+  },
+  features: {
+    devInteractions: off,
+    dPoP: off,
+    pushedAuthorizationRequests: off,
+    resourceIndicators: off,
+    rpInitiatedLogout: off,
+    userinfo: { enabled: true },
+  },
+  scopes: identityScopes,
+  claims: claimsOfScopes,
+  responseTypes: ['code'],
+  subjectTypes: ['public'],
+  clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
+  acrValues: ['aal1', 'aal2'],
+  extraClientMetadata: { properties: ['own'] },
+  allowOmittingSingleRegisteredRedirectUri: false,
+  conformIdTokenClaims: false,
+  clientBasedCORS: () => true,
+  // A row ends with its session, and each use asks the session: the library need not.
+  expiresWithSession: async () => false,
+  issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
+  rotateRefreshToken: true,
+  revokeGrantPolicy: () => true,
+  pkce: { required: (_ctx, client) => ownOf(client).requirePkce },
+  cookies: {
+    names: { interaction: 'bailiwick-request', resume: 'bailiwick-resume', session: 'bailiwick-none' },
+  },
+  ttl: {
+    AccessToken: 900,
+    AuthorizationCode: 60,
+    IdToken: 3_600,
+    RefreshToken: refreshTokenSeconds,
+    Grant: 10 * 365 * 86_400,
+    Interaction: interactionSeconds,
+    Session: interactionSeconds,
+  },
+} satisfies Configuration
+
+function adapterOf({ deps, library }: Parts, algorithms: readonly string[]): Configuration['adapter'] {
+  const refusals = {
+    used: () => new library.errors.InvalidGrant('It was used already'),
+    state: () => requestOf(library),
+  }
+  return (name) => {
+    if (name !== 'Client') return modelAdapter(deps, name as ModelKind, refusals)
+    const find = async (id: string) => {
+      const key = readClientId(id)
+      const scope = key && { tenantId: key.tenantId, userId: nilUuid }
+      const client = scope && (await readInTenant(deps.db, scope, (read) => findUsableClient(read, key)))
+      return client ? metadataOf(client, algorithms) : undefined
+    }
+    return { find } as never
+  }
+}
+
+/** The person of a code or token, if they may still be in the tenant of its client; of the browser, while they sign in. */
+function accountFinder({ deps }: Parts): Configuration['findAccount'] {
+  return async (ctx, userId, token) => {
+    if (!token) return { accountId: userId, claims: async () => ({ sub: userId }) }
+    const client = ownOf(ctx.oidc.client)
+    await deps.limiters.take(clientUses(client.id))
+    const sessionId = String((token as { sessionUid?: string }).sessionUid)
+    const person = await livePerson(deps, { tenantId: client.tenantId, userId, sessionId })
+    if (!person) return undefined
+    return {
+      accountId: userId,
+      async claims(_use, scope) {
+        const { auth } = ctx.oidc.entities.Grant as unknown as OwnGrant
+        const asked = { client, auth, scopes: new Set(scope.split(' ')) }
+        return { ...(await claimsOf(deps, person, asked)), sub: userId }
+      },
+    }
+  }
+}
+
+/** Two prompts ask what `settle` found to be due. */
+function policyOf({ library }: Parts) {
+  const { Check, Prompt } = library.interactionPolicy
+  const due = (ctx: OidcContext) =>
+    ownState(ctx).here ? ownState(ctx).due : ({ prompt: 'login', page: '' } as const)
+  const prompt = (name: 'login' | 'consent' | 'select_account', error: string) => {
+    const isDue = (ctx: unknown) => due(ctx as OidcContext)?.prompt === name
+    const made = new Prompt(
+      { name, requestable: true },
+      new Check('due', `${name} is due`, error, isDue as never),
+    )
+    made.checks.remove(`${name}_prompt`)
+    return made
+  }
+  return [
+    prompt('login', 'login_required'),
+    prompt('select_account', 'account_selection_required'),
+    prompt('consent', 'consent_required'),
+  ]
+}
+
+/** The page that asks for what is due, and leads back to the request. */
+function pageOf(issuer: string, ctx: OidcContext, uid: string): string {
+  const { params } = ctx.oidc
+  const { due, here } = ownState(ctx)
+  const page = here ? (due?.page ?? '') : ''
+  // The pages have the look of the client's tenant.
+  const organization = ownOf(ctx.oidc.client).tenantId
+  const query = new URLSearchParams({ return_to: `/oauth/authorize/${uid}`, organization })
+  for (const name of ['login_hint', 'ui_locales'])
+    if (typeof params?.[name] === 'string') query.set(name, String(params[name]))
+  const prefix = new URL(issuer).pathname.replace(/\/$/, '')
+  return `${prefix}/sign-in/${page && `${page}/`}?${query}`
+}
+
+/** A page for people whose application made a request that cannot be answered; JSON for programs. */
+async function renderError(
+  { writePage }: Parts,
+  ctx: OidcContext,
+  out: Record<string, unknown>,
+): Promise<void> {
+  if (!/^(authorization|resume)$/.test(ctx.oidc.route)) {
+    ctx.body = out
+    return
+  }
+  const { error, error_description: detail } = out
+  const says = ({ texts: { application } }: { texts: { application: { title: string; lead: string } } }) => ({
+    title: application.title,
+    content: html`<p>${application.lead}</p>\n<p><code>${String(error)}</code> ${String(detail ?? '')}</p>`,
+  })
+  await writePage(ctx, says, ctx.status)
+}
