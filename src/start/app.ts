@@ -34,6 +34,7 @@ import { userRoutes } from '../identity/users/routes.ts'
 import { applicationFeedRoutes } from '../installation/feed/routes.ts'
 import { applicationRoutes } from '../installation/manifests/routes.ts'
 import { clientRoutes } from '../oauth/clients/routes.ts'
+import { consentPages, openidConnect } from '../oauth/routes.ts'
 import { enterConsole } from '../pages/console/enter.ts'
 import { consolePages } from '../pages/console/pages.ts'
 import { consoleRoutes } from '../pages/console/routes.ts'
@@ -134,7 +135,8 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   app.use(answerErrors(log))
   app.use(refuseInvalidRequests)
   const calls = callsOf(path, routes)
-  app.use(signInPages(path, calls))
+  app.use(openidConnect(path, calls))
+  app.use(signInPages(path, calls, consentPages(path, calls)))
   if (config.CONSOLE_ENABLED)
     app.use(consoleRoutes(path, routes)).use(enterConsole(path, calls)).use(consolePages(deps.publicUrl))
   app.use(dispatch(served))

@@ -184,13 +184,24 @@ t.test('a feature uses verbs and stores of other features, never their routes', 
   )
 })
 
-t.test('only routes, app, the pages, request and http import Koa', async (t) => {
+t.test('only routes, app, the pages, OpenID Connect, request and http import Koa', async (t) => {
   t.same(
     edges(
       (from, to) =>
-        /^(koa|@koa\/)/.test(to) && !/^src\/(start|request|http|pages)\/|\/routes\.ts$/.test(from),
+        /^(koa|@koa\/)/.test(to) && !/^src\/(start|request|http|pages|oauth)\/|\/routes\.ts$/.test(from),
     ),
     [],
+  )
+})
+
+t.test('only OpenID Connect imports its library, and loads it with the first request', async (t) => {
+  t.same(
+    edges((from, to) => to === 'oidc-provider' && !from.startsWith('src/oauth/')),
+    [],
+  )
+  t.same(
+    edges((_from, to) => to === 'oidc-provider', 'loads'),
+    ['src/oauth/answer-protocol.ts imports oidc-provider'],
   )
 })
 

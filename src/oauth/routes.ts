@@ -1,0 +1,58 @@
+import type { Middleware } from 'koa'
+import type { Calls, PageDeps } from '../pages/sign-in/calls.ts'
+import type { SignInPage } from '../pages/sign-in/visit.ts'
+import type { AnswerProtocol } from './answer-protocol.ts'
+import { whyNotOffered } from './offered.ts'
+
+// Most processes of an idle service meet no application. What answers them is loaded with the first one.
+
+/**
+ * OpenID Connect: `/oauth/` and the documents of discovery. Errors are those of RFC 6749 §5.2, also where the service itself
+ * is at its limits.
+ */
+export function openidConnect(deps: PageDeps, calls: Calls): Middleware {
+  const why = whyNotOffered(deps.config)
+  if (why) {
+    deps.log.info(`OpenID Connect is off: ${why}`)
+    return (_http, next) => next()
+  }
+  if (deps.config.JWT_PRIVATE_KEYS && deps.keys.now().idTokenKeys.length === 0)
+    deps.log.info('RS256 is not offered for ID tokens: JWT_PRIVATE_KEYS has no RSA key')
+  let answer: AnswerProtocol | undefined
+  return async (http, next) => {
+    // Applications in a browser read the keys, too.
+    if (http.path === '/.well-known/jwks.json') http.set('Access-Control-Allow-Origin', '*')
+    const path = pathOf(deps, http.path)
+    if (!path) return next()
+    try {
+      const { protocolAnswers } = await import('./answer-protocol.ts')
+      answer ??= protocolAnswers(deps, calls)
+      await answer(http, path, next)
+    } finally {
+      http.state.measuredAs = 'openid_connect'
+    }
+  }
+}
+
+/** The page of the sign-in that asks for consent. */
+export function consentPages(deps: PageDeps, calls: Calls): SignInPage[] {
+  const open = async () => (await import('./consent-page.ts')).consentPage(deps, calls)
+  return [
+    {
+      path: 'consent',
+      show: async (visit) => (await open()).show(visit),
+      submit: async (visit) => (await open()).submit!(visit),
+    },
+  ]
+}
+
+const wellKnown = /^(\/\.well-known\/(?:openid-configuration|oauth-authorization-server))(\/.*)?$/
+const endpoints = /^\/oauth\/(authorize(\/[\w-]{1,64})?|token|userinfo|logout)$/
+
+/** The path that the library knows; null for those of others. Issuers with a path have it behind, too (RFC 8414 §3.1). */
+function pathOf({ publicUrl }: PageDeps, path: string): string | null {
+  if (endpoints.test(path)) return path
+  const [, document = null, behind = ''] = wellKnown.exec(path) ?? []
+  const own = new URL(publicUrl()).pathname.replace(/\/$/, '')
+  return behind === '' || behind.replace(/\/$/, '') === own ? document : null
+}
