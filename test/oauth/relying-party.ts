@@ -1,0 +1,83 @@
+import * as oidc from 'openid-client'
+import type { Client, Service } from '../helpers/service.ts'
+import { openPages } from '../pages/sign-in/page-client.ts'
+import { expect } from '../tenancy/staff.ts'
+
+export const callback = 'https://app.example.com/callback'
+
+/** An application of the owner's tenant, as a library for relying parties sees the service. */
+export async function openApplication(service: Service, owner: Client, more: object = {}) {
+  const client = await expect(
+    201,
+    owner.post('/api/v1/oauth-clients/', { name: 'Shop', redirect_uris: [callback], ...more }),
+  )
+  const isPublic = client.token_endpoint_auth_method === 'none'
+  const secret = isPublic
+    ? undefined
+    : (await expect(201, owner.post(`/api/v1/oauth-clients/${client.id}/secrets/`))).secret
+  const issuer = new URL(service.deps.publicUrl())
+  const authentication = isPublic ? oidc.None() : oidc.ClientSecretBasic(secret)
+  const config = await oidc.discovery(issuer, client.id, undefined, authentication, {
+    execute: [oidc.allowInsecureRequests],
+  })
+  return { client, secret: secret as string, config }
+}
+
+export type Application = Awaited<ReturnType<typeof openApplication>>
+
+/** A request of an application, with what it keeps to check the answer. */
+export async function request({ config }: Pick<Application, 'config'>, more: Record<string, string> = {}) {
+  const pkceCodeVerifier = oidc.randomPKCECodeVerifier()
+  const checks = { pkceCodeVerifier, expectedState: oidc.randomState(), expectedNonce: oidc.randomNonce() }
+  const url = oidc.buildAuthorizationUrl(config, {
+    redirect_uri: callback,
+    scope: 'openid profile email',
+    code_challenge: await oidc.calculatePKCECodeChallenge(pkceCodeVerifier),
+    code_challenge_method: 'S256',
+    state: checks.expectedState,
+    nonce: checks.expectedNonce,
+    ...more,
+  })
+  return { path: `${url.pathname}${url.search}`, checks }
+}
+
+/** A browser in which nobody is signed in. */
+export const openBrowser = (service: Service) => openPages(service)
+export type Browser = ReturnType<typeof openBrowser>
+
+/** Types a person's address and password, on the page that asks for the address. Gives where it leads. */
+export async function signIn(browser: Browser, { email, password }: Pick<Client, 'email' | 'password'>) {
+  await browser.send({ email })
+  return browser.send({ password })
+}
+
+/** From a request to the address that the application gets, with all that the pages ask for on the way. */
+export async function authorize(browser: Browser, person: Client, path: string): Promise<URL> {
+  const trail: string[] = []
+  let seen = await browser.visit(path)
+  for (let step = 0; step < 8; step++) {
+    const to = seen.refresh
+    trail.push(`${seen.status} ${seen.title} ${to}`)
+    if (to && URL.canParse(to) && !to.includes('/oauth/authorize')) return new URL(to)
+    if (to) seen = await browser.visit(to)
+    else if (/name="email"/.test(seen.text) && !/name="password"/.test(seen.text))
+      seen = await signIn(browser, person)
+    else if (/name="decision"/.test(seen.text)) seen = await browser.send({ decision: 'allow' })
+    else throw new Error(`The pages lead nowhere:\n${seen.status} ${seen.text}`)
+  }
+  throw new Error(`The pages lead in a circle: ${trail.join(', ')}`)
+}
+
+/** The tokens of a person who signs in to the application. */
+export async function tokensFor(
+  service: Service,
+  application: Application,
+  person: Client,
+  more: Record<string, string> = {},
+) {
+  const browser = openBrowser(service)
+  const { path, checks } = await request(application, more)
+  const answer = await authorize(browser, person, path)
+  const tokens = await oidc.authorizationCodeGrant(application.config, answer, checks)
+  return { browser, tokens, answer, checks }
+}

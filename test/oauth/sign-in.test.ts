@@ -1,0 +1,373 @@
+import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
+import * as oidc from 'openid-client'
+import t from 'tap'
+import { colleague } from '../helpers/colleague.ts'
+import { startService } from '../helpers/service.ts'
+import { codeAt, enrol } from '../identity/otp/authenticator.ts'
+import { expect } from '../tenancy/staff.ts'
+import {
+  authorize,
+  callback,
+  openApplication,
+  openBrowser,
+  request,
+  signIn,
+  tokensFor,
+} from './relying-party.ts'
+
+const service = await startService(t, { workers: false })
+const owner = await service.signUp()
+const member = await colleague(service, owner)
+const shop = await openApplication(service, owner)
+const issuer = service.deps.publicUrl()
+/** What the library for relying parties throws. */
+const invalidGrant = { error: 'invalid_grant' } as unknown as Error
+
+t.test('discovery names what is there, in both forms', async (t) => {
+  const { body } = await service.call('GET', '/.well-known/openid-configuration')
+  t.match(body, {
+    issuer,
+    authorization_endpoint: `${issuer}/oauth/authorize`,
+    token_endpoint: `${issuer}/oauth/token`,
+    userinfo_endpoint: `${issuer}/oauth/userinfo`,
+    end_session_endpoint: `${issuer}/oauth/logout`,
+    jwks_uri: `${issuer}/.well-known/jwks.json`,
+    response_types_supported: ['code'],
+    response_modes_supported: ['query', 'form_post'],
+    grant_types_supported: ['authorization_code', 'refresh_token'],
+    code_challenge_methods_supported: ['S256'],
+    id_token_signing_alg_values_supported: ['RS256', 'ES256'],
+    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
+    authorization_response_iss_parameter_supported: true,
+  })
+  for (const absent of [
+    'pushed_authorization_request',
+    'device_authorization',
+    'introspection',
+    'revocation',
+    'registration',
+  ])
+    t.notOk(`${absent}_endpoint` in body)
+  const other = await service.call('GET', '/.well-known/oauth-authorization-server')
+  t.same(other.body, body)
+})
+
+t.test('a person signs in, consents, and the application gets who they are', async (t) => {
+  const browser = openBrowser(service)
+  const { path, checks } = await request(shop)
+  const address = await browser.visit(path)
+  t.equal(address.title, 'Sign in')
+  const left = await signIn(browser, member)
+  const consent = await browser.visit(left.refresh!)
+  t.equal(consent.title, 'Continue to Shop')
+  t.match(consent.text, /your email address/)
+  t.match(consent.text, /app\.example\.com/)
+  const answer = await browser.send({ decision: 'allow' })
+  t.match(answer.refresh, /^\/oauth\/authorize\//)
+  const back = await browser.visit(answer.refresh!)
+  t.equal(back.status, 303)
+  const url = new URL(back.refresh!)
+  t.equal(url.origin + url.pathname, callback)
+  t.equal(url.searchParams.get('iss'), issuer)
+  const tokens = await oidc.authorizationCodeGrant(shop.config, url, checks)
+  t.match(tokens, { token_type: 'bearer', expires_in: 900, scope: 'openid profile email' })
+  const claims = tokens.claims()!
+  t.match(claims, {
+    sub: member.id,
+    iss: issuer,
+    aud: shop.client.id,
+    email: member.email,
+    tenant_id: owner.tenantId,
+    acr: 'aal1',
+    amr: ['pwd'],
+    sid: /^[\w-]{22}$/,
+  })
+  t.equal(decodeProtectedHeader(tokens.id_token!).alg, 'RS256')
+  await jwtVerify(tokens.id_token!, createRemoteJWKSet(new URL(`${issuer}/.well-known/jwks.json`)))
+  const info = await oidc.fetchUserInfo(shop.config, tokens.access_token, member.id)
+  const { iat: _iat, exp: _exp, iss: _iss, aud: _aud, nonce: _nonce, at_hash: _at, ...shared } = claims
+  t.same(info, shared, 'userinfo says the same')
+  t.equal((await service.call('GET', '/api/v1/users/me/', { token: tokens.access_token })).status, 401)
+  t.equal((await service.call('GET', '/api/v1/users/me/', { token: tokens.id_token! })).status, 401)
+
+  const again = await request(shop, { prompt: 'none' })
+  t.match(
+    (await browser.visit(again.path)).refresh,
+    /[?&]code=/,
+    'the browser is signed in, and the consent kept',
+  )
+  const strange = openBrowser(service)
+  const none = await strange.visit((await request(shop, { prompt: 'none' })).path)
+  t.match(none.refresh, /[?&]error=login_required/)
+})
+
+t.test('a person who does not consent is sent back, and one who is no member', async (t) => {
+  const browser = openBrowser(service)
+  const stranger = await service.signUp()
+  await browser.visit((await request(shop)).path)
+  const left = await signIn(browser, stranger)
+  t.match((await browser.visit(left.refresh!)).refresh, /[?&]error=access_denied/)
+  const other = openBrowser(service)
+  await other.visit((await request(shop)).path)
+  await other.visit((await signIn(other, owner)).refresh!)
+  const denied = await other.send({ decision: 'deny' })
+  t.match((await other.visit(denied.refresh!)).refresh, /[?&]error=access_denied/)
+})
+
+t.test('prompt=login and max_age ask again for the password, once', async (t) => {
+  const { browser } = await tokensFor(service, shop, member)
+  const fresh: Record<string, string>[] = [{ prompt: 'login' }, { prompt: 'login consent' }, { max_age: '0' }]
+  for (const more of fresh) {
+    service.advance(2_000)
+    const { path } = await request(shop, more)
+    t.equal((await browser.visit(path)).title, 'Sign in', JSON.stringify(more))
+    t.ok((await authorize(browser, member, path)).searchParams.get('code'))
+  }
+})
+
+t.test('a code is exchanged once: of 50 at a time one wins', async (t) => {
+  for (let round = 0; round < 4; round++) {
+    const { path, checks } = await request(shop)
+    const answer = await authorize(openBrowser(service), member, path)
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 50 }, () => oidc.authorizationCodeGrant(shop.config, answer, checks)),
+    )
+    const won = outcomes.filter((one) => one.status === 'fulfilled')
+    t.equal(won.length, 1)
+    for (const one of outcomes) if (one.status === 'rejected') t.equal(one.reason.error, 'invalid_grant')
+    const { value } = won[0]!
+    t.ok(await oidc.fetchUserInfo(shop.config, value.access_token, member.id), 'the others end nothing')
+  }
+})
+
+t.test('a code that is used again later ends what it gave', async (t) => {
+  const { tokens, answer, checks } = await tokensFor(service, shop, member)
+  const replay = () => oidc.authorizationCodeGrant(shop.config, answer, checks)
+  await t.rejects(replay(), invalidGrant)
+  t.ok(
+    await oidc.fetchUserInfo(shop.config, tokens.access_token, member.id),
+    'within 10 s it is refused, and no more',
+  )
+  service.advance(11_000)
+  await t.rejects(replay(), invalidGrant)
+  await t.rejects(oidc.fetchUserInfo(shop.config, tokens.access_token, member.id))
+  await t.rejects(oidc.refreshTokenGrant(shop.config, tokens.refresh_token!), invalidGrant)
+})
+
+t.test('refresh tokens rotate, and parallel uses get one successor', async (t) => {
+  const { tokens } = await tokensFor(service, shop, member)
+  const first = tokens.refresh_token!
+  const all = await Promise.all(Array.from({ length: 50 }, () => oidc.refreshTokenGrant(shop.config, first)))
+  const [second, ...others] = [...new Set(all.map((one) => one.refresh_token))]
+  t.same(others, [])
+  t.not(second, first)
+  t.match(all[0]!.claims(), { sub: member.id, tenant_id: owner.tenantId })
+  const third = (await oidc.refreshTokenGrant(shop.config, second!)).refresh_token!
+  await t.rejects(oidc.refreshTokenGrant(shop.config, first), invalidGrant, 'its successor was used')
+  t.equal(
+    (await oidc.refreshTokenGrant(shop.config, second!)).refresh_token,
+    third,
+    'a lost answer is given again',
+  )
+  service.advance(11_000)
+  await t.rejects(oidc.refreshTokenGrant(shop.config, second!), invalidGrant)
+  await t.rejects(oidc.refreshTokenGrant(shop.config, third), invalidGrant, 'a replay ends the grant')
+})
+
+t.test('codes and tokens of another client, and wrong secrets, are refused and end nothing', async (t) => {
+  const other = await openApplication(service, owner, { name: 'Other' })
+  const { tokens } = await tokensFor(service, shop, member)
+  await t.rejects(oidc.refreshTokenGrant(other.config, tokens.refresh_token!), invalidGrant)
+  const { path, checks } = await request(shop)
+  const answer = await authorize(openBrowser(service), member, path)
+  await t.rejects(oidc.authorizationCodeGrant(other.config, answer, checks), invalidGrant)
+  const wrong = new oidc.Configuration(
+    shop.config.serverMetadata(),
+    shop.client.id,
+    {},
+    oidc.ClientSecretPost('bws_no'),
+  )
+  await t.rejects(oidc.refreshTokenGrant(wrong, tokens.refresh_token!))
+  const token = (fields: Record<string, string>, headers: Record<string, string> = {}) =>
+    fetch(`${service.url}/oauth/token`, { method: 'POST', body: new URLSearchParams(fields), headers })
+  const basic = (secret: string) => ({
+    Authorization: `Basic ${Buffer.from(`${shop.client.id}:${secret}`).toString('base64')}`,
+  })
+  const refused = await token(
+    { grant_type: 'refresh_token', refresh_token: tokens.refresh_token! },
+    basic('bws_no'),
+  )
+  t.equal(refused.status, 401)
+  t.equal(refused.headers.get('cache-control'), 'no-store')
+  t.match(await refused.json(), { error: 'invalid_client' })
+  const code = answer.searchParams.get('code')!
+  const exchange = { grant_type: 'authorization_code', code, redirect_uri: callback }
+  const verifier = checks.pkceCodeVerifier
+  for (const fields of [
+    exchange,
+    { ...exchange, code_verifier: `${verifier}x` },
+    { ...exchange, code_verifier: verifier, redirect_uri: `${callback}/` },
+    { ...exchange, code_verifier: verifier, redirect_uri: callback.toUpperCase() },
+  ])
+    t.match(await (await token(fields, basic(shop.secret))).json(), { error: 'invalid_grant' })
+  t.ok(await oidc.authorizationCodeGrant(shop.config, answer, checks))
+  t.ok(await oidc.refreshTokenGrant(shop.config, tokens.refresh_token!))
+})
+
+t.test('a wrong redirect URI or client is a page of ours, and nobody is sent there', async (t) => {
+  const browser = openBrowser(service)
+  for (const redirect_uri of [
+    'https://evil.example/',
+    `${callback}/`,
+    `${callback}?a=b`,
+    'https://APP.example.com/callback',
+    'https://app.example.com:444/callback',
+    'https://app.example.com/%63allback',
+    'http://app.example.com/callback',
+    'https://app.example.com@evil.example/callback',
+  ]) {
+    const seen = await browser.visit((await request(shop, { redirect_uri })).path)
+    t.equal(seen.status, 400, redirect_uri)
+    t.equal(seen.refresh || null, null)
+    t.match(seen.text, /invalid_redirect_uri/)
+  }
+  for (const client_id of ['nobody', `bwa_${'0'.repeat(44)}`]) {
+    const seen = await browser.visit((await request(shop, { client_id })).path)
+    t.ok(seen.status >= 400 && seen.status < 500)
+    t.match(seen.text, /invalid_client/)
+  }
+  const implicit = await browser.visit((await request(shop, { response_type: 'token' })).path)
+  t.match(implicit.refresh ?? '', /error=unsupported_response_type/)
+})
+
+t.test('public clients need PKCE, and loopback addresses work at any port', async (t) => {
+  const app = await openApplication(service, owner, {
+    kind: 'native',
+    redirect_uris: ['http://127.0.0.1/callback'],
+  })
+  const redirect_uri = 'http://127.0.0.1:53682/callback'
+  const { path, checks } = await request(app, { redirect_uri })
+  const browser = openBrowser(service)
+  const answer = await authorize(browser, member, path)
+  t.equal(answer.port, '53682')
+  t.ok((await oidc.authorizationCodeGrant(app.config, answer, checks)).id_token)
+  const next = await browser.visit((await request(app, { redirect_uri })).path)
+  t.equal(next.title, 'Continue to Shop', 'anyone can claim a loopback address, so it asks each time')
+  const bare = `/oauth/authorize?${new URLSearchParams({ client_id: app.client.id, response_type: 'code', scope: 'openid', redirect_uri })}`
+  t.match((await browser.visit(bare)).refresh, /error=invalid_request/)
+})
+
+t.test('a removed member, a disabled client and an ended session are refused at the next use', async (t) => {
+  const person = await colleague(service, owner)
+  const { tokens, browser } = await tokensFor(service, shop, person)
+  await expect(200, owner.patch(`/api/v1/oauth-clients/${shop.client.id}/`, { is_active: false }))
+  await t.rejects(oidc.refreshTokenGrant(shop.config, tokens.refresh_token!))
+  await t.rejects(oidc.fetchUserInfo(shop.config, tokens.access_token, person.id))
+  await expect(200, owner.patch(`/api/v1/oauth-clients/${shop.client.id}/`, { is_active: true }))
+  const renewed = await oidc.refreshTokenGrant(shop.config, tokens.refresh_token!)
+  await browser.visit('/sign-in/')
+  await browser.send({}, 'sign-out')
+  await t.rejects(oidc.refreshTokenGrant(shop.config, renewed.refresh_token!), invalidGrant)
+
+  const next = await tokensFor(service, shop, person)
+  const members = (
+    await expect(200, owner.get(`/api/v1/tenants/${owner.tenantId}/members/?user_id=${person.id}`))
+  ).results
+  await expect(204, owner.delete(`/api/v1/tenants/${owner.tenantId}/members/${members[0].id}/`))
+  await t.rejects(oidc.refreshTokenGrant(shop.config, next.tokens.refresh_token!), invalidGrant)
+  await t.rejects(oidc.fetchUserInfo(shop.config, next.tokens.access_token, person.id))
+})
+
+t.test('with offline_access a grant outlives the sign-out, and ends with all sessions', async (t) => {
+  const { tokens, browser } = await tokensFor(service, shop, member, { scope: 'openid offline_access' })
+  await browser.visit('/sign-in/')
+  await browser.send({}, 'sign-out')
+  const renewed = await oidc.refreshTokenGrant(shop.config, tokens.refresh_token!)
+  t.ok(renewed.refresh_token)
+  const sessions = (await expect(200, member.get('/api/v1/auth/sessions/'))).results
+  t.ok(
+    sessions.some(
+      (one: { kind: string; user_agent: string }) => one.kind === 'grant' && one.user_agent === 'Shop',
+    ),
+  )
+  await member.post('/api/v1/auth/logout-all/')
+  await t.rejects(oidc.refreshTokenGrant(shop.config, renewed.refresh_token!), invalidGrant)
+})
+
+t.test('an application signs its person out, and others ask first', async (t) => {
+  const person = await colleague(service, owner)
+  const to = 'https://app.example.com/bye'
+  const app = await openApplication(service, owner, { post_logout_redirect_uris: [to] })
+  const { tokens, browser } = await tokensFor(service, app, person)
+  const path = (fields: Record<string, string>) => `/oauth/logout?${new URLSearchParams(fields)}`
+  const asked = await browser.visit(
+    path({ client_id: app.client.id, post_logout_redirect_uri: to, state: 's' }),
+  )
+  t.equal(asked.title, 'You are signed in', 'nothing shows that this person wants it')
+  const hint = { id_token_hint: tokens.id_token!, post_logout_redirect_uri: to, state: 's' }
+  t.equal((await browser.visit(path({ ...hint, post_logout_redirect_uri: `${to}/` }))).status, 400)
+  t.equal((await browser.visit(path({ ...hint, id_token_hint: `${tokens.id_token}x` }))).status, 400)
+  t.equal((await browser.visit(path(hint))).refresh, `${to}?state=s`)
+  t.equal((await browser.visit('/sign-in/')).title, 'Sign in')
+  await t.rejects(oidc.refreshTokenGrant(app.config, tokens.refresh_token!), invalidGrant)
+
+  const next = await tokensFor(service, app, person)
+  await next.browser.visit(path({ client_id: app.client.id, post_logout_redirect_uri: to }))
+  const done = await next.browser.send({}, 'sign-out')
+  t.match(done.refresh, /^\/oauth\/logout\?after=/)
+  t.equal((await next.browser.visit(done.refresh!)).refresh, to)
+})
+
+t.test('the browser goes into the organisation of the client, with what that demands', async (t) => {
+  const person = await service.signUp()
+  const browser = openBrowser(service)
+  await browser.visit('/sign-in/')
+  await signIn(browser, person)
+  t.match((await browser.visit((await request(shop)).path)).refresh, /error=access_denied/)
+  await expect(
+    201,
+    owner.post(`/api/v1/tenants/${owner.tenantId}/members/`, { user_id: person.id, roles: ['member'] }),
+  )
+  const { path, checks } = await request(shop)
+  const answer = await authorize(browser, person, path)
+  const tokens = await oidc.authorizationCodeGrant(shop.config, answer, checks)
+  t.match(tokens.claims(), { sub: person.id, tenant_id: owner.tenantId })
+  const strong = await browser.visit((await request(shop, { acr_values: 'aal2' })).path)
+  t.match(strong.refresh, /error=unmet_authentication_requirements/, 'the person has no second factor')
+  const { secret } = await enrol(service, person)
+  service.advance(60_000)
+  const stepUp = await browser.visit((await request(shop, { acr_values: 'aal2' })).path)
+  t.match(stepUp.text, /autocomplete="one-time-code"/)
+  const shown = await browser.send({ code: codeAt(secret, service.now()) })
+  t.match((await browser.visit(shown.refresh!)).refresh, /[?&]code=/)
+})
+
+t.test('claims about roles, departments and the organisation follow the scopes of the client', async (t) => {
+  const app = await openApplication(service, owner, {
+    first_party: true,
+    groups: 'both',
+    scopes: ['openid', 'roles', 'groups', 'organization'],
+    id_token_signed_response_alg: 'ES256',
+  })
+  const { tokens } = await tokensFor(service, app, member, {
+    scope: 'openid email roles groups organization',
+  })
+  t.equal(tokens.scope, 'openid roles groups organization')
+  const claims = tokens.claims()!
+  t.match(claims, { roles: ['member'], groups: ['member'], organization: { id: owner.tenantId } })
+  t.notOk('email' in claims)
+  t.equal(decodeProtectedHeader(tokens.id_token!).alg, 'ES256')
+})
+
+t.test('form_post answers with a form, and POST to the authorization endpoint goes on', async (t) => {
+  const { browser } = await tokensFor(service, shop, member)
+  const { path } = await request(shop, { response_mode: 'form_post' })
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  const form = await fetch(`${service.url}${path}`, { headers: { Accept: 'text/html', Cookie: cookie } })
+  t.match(await form.text(), /<form method="post" action="https:\/\/app\.example\.com\/callback">/)
+  t.match(form.headers.get('content-security-policy'), /script-src 'none' 'sha256-/)
+  const fields = Object.fromEntries(new URL(path, issuer).searchParams)
+  const posted = await browser.post('/oauth/authorize', fields, { 'Sec-Fetch-Site': 'cross-site' })
+  t.equal(posted.status, 200)
+  t.match(posted.refresh, /^\/oauth\/authorize\?/)
+})
