@@ -1,4 +1,8 @@
 import t from 'tap'
+import { metadataOf } from '../../src/oauth/client-metadata.ts'
+import type { UsableClient } from '../../src/oauth/clients/store.ts'
+import { whyNotOffered } from '../../src/oauth/offered.ts'
+import { readConfig } from '../../src/settings/config.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { eventsOf, expect } from '../tenancy/staff.ts'
@@ -162,4 +166,31 @@ t.test('members do not see clients, and no one sees those of another tenant', as
   t.equal((await stranger.post(`${at}secrets/`)).status, 404)
   for (const id of ['bwa_', 'bwa_x', `bwa_${'z'.repeat(44)}`, '0'.repeat(48)])
     t.equal((await owner.get(`${all}${id}/`)).status, 404)
+})
+
+t.test(
+  'the provider is off without pages, without an address in production, and with another issuer',
+  async (t) => {
+    const on = { NODE_ENV: 'test', PUBLIC_URL: 'https://id.example.com' }
+    const why = (env: Record<string, string>) => whyNotOffered(readConfig(env))
+    t.equal(why(on), null)
+    t.equal(why({ NODE_ENV: 'test' }), null, 'in development it is localhost')
+    t.equal(why({ ...on, JWT_ISSUER: on.PUBLIC_URL }), null)
+    t.match(why({ ...on, HOSTED_PAGES: 'false', CONSOLE_ENABLED: 'false' }), /HOSTED_PAGES/)
+    t.match(why({ ...on, JWT_ISSUER: 'https://other.example.com' }), /JWT_ISSUER/)
+    t.match(whyNotOffered({ ...readConfig({ NODE_ENV: 'test' }), production: true }), /PUBLIC_URL/)
+  },
+)
+
+t.test('without RS256 a client gets ID tokens of the algorithm of the tokens', async (t) => {
+  const row = {
+    secret_hashes: [],
+    id_token_signed_response_alg: 'RS256',
+    tenant_id: owner.tenantId,
+    id: owner.id,
+  }
+  const algorithm = (offered: string[]) =>
+    metadataOf(row as unknown as UsableClient, offered).id_token_signed_response_alg
+  t.equal(algorithm(['RS256', 'ES256']), 'RS256')
+  t.equal(algorithm(['ES256']), 'ES256')
 })
