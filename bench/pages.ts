@@ -1,16 +1,14 @@
 import { openPages } from '../test/pages/sign-in/page-client.ts'
 import { percentile } from './percentile.ts'
-import { rounded } from './requests.ts'
+import { measureSingle, rounded } from './requests.ts'
 import type { Account, Stage } from './stage.ts'
+import { suites } from './suites.ts'
 
 /** Forms that hide whether an address is used answer after this time: src/identity/rate-limits/pad-duration.ts. */
 const hiddenMs = 200
 
-const hashAlone = 'the hash of a password alone'
-
 /** What a step takes on purpose: a hash of a password, and the time that hides what was found. */
 const onPurpose: Record<string, { hash?: true; wait?: true }> = {
-  'login by the API': { hash: true },
   'POST password': { hash: true },
   'POST step-up': { hash: true },
   'POST register': { hash: true, wait: true },
@@ -23,27 +21,14 @@ export async function measurePages(
   samples: number,
 ): Promise<Record<string, string | number>[]> {
   const { servers, accounts } = stage
+  const verify = suites.find(({ name }) => name === 'verify')!
+  const { p50: hashMs } = await measureSingle(stage, verify, 2)
   const times = new Map<string, number[]>()
   for (let n = -10; n < samples; n++) {
-    const timed = timer(n < 0 ? new Map() : times)
-    const account = accounts[Math.abs(n) % accounts.length]!
-    const body = JSON.stringify({ email: account.email, password: account.password })
-    const post = async (url: string) => {
-      const answer = await fetch(url, {
-        method: 'POST',
-        body,
-        headers: { 'content-type': 'application/json' },
-      })
-      await answer.text()
-      return answer
-    }
-    await timed(hashAlone, () => post(servers.bare.url))
-    await timed('login by the API', () => post(`${servers.api.url}/api/v1/auth/login/`))
-    const browser = openBrowser(servers.api.url, timed)
-    await signInAndOut(browser, account)
+    const browser = openBrowser(servers.api.url, n < 0 ? new Map() : times)
+    await signInAndOut(browser, accounts[Math.abs(n) % accounts.length]!)
     if (n % 3 === 0) await registerAndForget(browser, n)
   }
-  const hashMs = rounded(percentile(times.get(hashAlone)!, 0.5))
   return [...times].map(([step, all]) => {
     const { hash, wait } = onPurpose[step] ?? {}
     const [p50, p99] = [percentile(all, 0.5), percentile(all, 0.99)]
@@ -61,18 +46,15 @@ export async function measurePages(
 
 type Browser = ReturnType<typeof openBrowser>
 
-/** Notes how long each step takes. */
-function timer(times: Map<string, number[]>) {
-  return async (step: string, work: () => Promise<{ status: number }>) => {
+/** A browser that notes how long each step takes. */
+function openBrowser(url: string, times: Map<string, number[]>) {
+  const pages = openPages({ url })
+  const timed = async (step: string, work: () => Promise<{ status: number; title: string }>) => {
     const begun = performance.now()
-    const { status } = await work()
-    if (status !== 200) throw new Error(`${step} answered ${status}`)
+    const { status, title } = await work()
+    if (status !== 200) throw new Error(`${step} answered ${status}: ${title}`)
     times.set(step, [...(times.get(step) ?? []), performance.now() - begun])
   }
-}
-
-function openBrowser(url: string, timed: ReturnType<typeof timer>) {
-  const pages = openPages({ url })
   return {
     get: (path: string, step = path) =>
       timed(`GET ${step}`, () => pages.visit(path.startsWith('/') ? path : `/sign-in/${path}/`)),
