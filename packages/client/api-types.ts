@@ -154,6 +154,9 @@ export interface EventTypes {
   'application.client_updated': { client_id: string }
   'application.client_deleted': { client_id: string }
   'application.client_secret_created': { client_id: string }
+  'application.consent_given': { client_id: string; user_id: string }
+  'application.grant_created': { client_id: string; user_id: string }
+  'application.token_replayed': { client_id: string; user_id: string }
   'authorization.policy_created': { policy_id: string; version: number }
   'authorization.policy_updated': { policy_id: string; version: number }
   'authorization.policy_deleted': { policy_id: string; version: number }
