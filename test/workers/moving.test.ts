@@ -34,7 +34,7 @@ async function jobsOn(t: Test, stage: Stage, kind: BackendKind) {
   }
 }
 
-// Six worker processes each: the second way is for the nightly tests.
+// Four worker processes each: the second way is for the nightly tests.
 const ways = [
   ['postgres', 'redis'],
   ['redis', 'postgres'],
@@ -87,11 +87,11 @@ for (const [from, to] of ways.slice(0, rounds(1, 2)))
 
       moved = true
       const begun = Date.now()
-      const next = await Promise.all([runWorker(t, on[to]), runWorker(t, on[to])])
+      const next = await runWorker(t, on[to])
       await until(async () => (await stage.count('outbox')) === 0)
       t.comment(`all was done ${Date.now() - begun} ms after the first start on ${to}`)
       t.ok(Date.now() - begun < 60_000, 'nothing waits for the check of overdue messages')
-      await until(() => next.some(({ printed }) => printed.includes('tidied up')))
+      await until(() => next.printed.includes('tidied up'))
       await until(async () => (await newJobs(['otp-expiry'], ['delayed'])) === 1)
 
       const accepted = server.received.filter(({ to: [to = ''] }) => !/^(later|gone)/.test(to))

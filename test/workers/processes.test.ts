@@ -4,7 +4,7 @@ import { actors } from '../../workers/actors.ts'
 import { startRelay } from '../../workers/outbox-relay.ts'
 import { header, mailServer } from './mail-server.ts'
 import { emptyQueues } from './queue-content.ts'
-import { openStage, type Stage, until, usualBackends } from './stage.ts'
+import { mailActors, openStage, type Stage, until, usualBackends } from './stage.ts'
 import { runWorker, startWorker } from './worker-process.ts'
 
 const relayOf = async (t: Test, stage: Stage, options = {}) => {
@@ -25,7 +25,7 @@ for (const { kind, skip } of usualBackends)
         await server.start()
         const stage = await openStage(t, { kind, smtpUrl: server.url })
         const workers = await Promise.all(
-          ['email', 'email', ''].map((name) => runWorker(t, stage.env, ...(name ? [name] : []))),
+          [['email'], ['email'], mailActors].map((names) => runWorker(t, stage.env, ...names)),
         )
         await Promise.all(
           Array.from({ length: 60 }, (_, n) => stage.post(stage.tenant, `n${n}@example.test`)),
