@@ -1,5 +1,5 @@
 import { distribute } from '../../src/database/cluster/distribute.ts'
-import { query, rowsOf } from './query.ts'
+import { query } from './query.ts'
 
 /** The superuser's addresses of the nodes of a Citus cluster besides its coordinator, which is TEST_DATABASE_URL. */
 export const workerNodes = (process.env.TEST_CITUS_WORKERS ?? '').split(',').filter(Boolean)
@@ -8,11 +8,8 @@ const inDatabase = (url: string, name: string) => Object.assign(new URL(url), { 
 
 /** Runs statements about databases on the coordinator, and then, as it connects to them, on the nodes if there are any. */
 export async function onEveryNode(coordinator: string, ...statements: string[]): Promise<void> {
-  const run = async (url: string) => {
-    for (const statement of statements) await rowsOf(url, statement)
-  }
-  await run(coordinator)
-  await Promise.all(workerNodes.map(run))
+  await query(coordinator, ...statements)
+  await Promise.all(workerNodes.map((url) => query(url, ...statements)))
 }
 
 /** Distributes a migrated database of the cluster, and ends the connections that Citus keeps to it, so that it can be copied. */

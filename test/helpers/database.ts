@@ -8,7 +8,7 @@ import { listMigrations } from '../../src/database/migrate/ledger.ts'
 import { migrate } from '../../src/database/migrate/migrate.ts'
 import { closing, distributeDatabase, onEveryNode, workerNodes } from './citus.ts'
 import { superuserUrl } from './cluster.ts'
-import { withKeptClient } from './query.ts'
+import { query, withKeptClient } from './query.ts'
 
 const sources = new URL('../../src/database/', import.meta.url)
 const password = 'only-for-tests'
@@ -40,6 +40,7 @@ export async function disposableDatabase({
 } = {}): Promise<{ urls: DatabaseUrls; drop(): Promise<void> }> {
   const { url, release } = await superuserUrl()
   const name = `bailiwick_test_${process.pid}_${randomBytes(6).toString('hex')}`
+  // Over a new connection: those that a test has just ended are gone by then, and Postgres need not end them.
   const drop = async () => {
     const dropped = onEveryNode(url, ...closing(name), `drop database if exists ${name} with (force)`)
     await dropped.finally(release)
@@ -49,7 +50,9 @@ export async function disposableDatabase({
       const template = await findOrMakeTemplate(client, url)
       // Copying the files takes an eighth of the time of copying the pages through the WAL.
       const source = migrated ? template : 'template0'
-      await onEveryNode(url, `create database ${name} template ${source} strategy file_copy`)
+      const create = `create database ${name} template ${source} strategy file_copy`
+      await client.query(create)
+      await Promise.all(workerNodes.map((node) => query(node, create)))
       await client.query(`grant create, temporary, connect on database ${name} to bailiwick_owner`)
     })
   } catch (error) {
