@@ -86,7 +86,9 @@ t.test('a profile', async (t) => {
     }
     const { paths } = (await service.call('GET', '/openapi.json')).body
     // biome-ignore lint/suspicious/noExplicitAny: the document as a client reads it
-    for (const [path, item] of Object.entries<any>(paths))
+    for (const [path, item] of Object.entries<any>(paths)) {
+      // It takes a file: branding.test.ts tries it.
+      if (path.endsWith('/logo/')) continue
       for (const method of ['put', 'patch', 'delete'].filter((name) => item[name])) {
         const self = path.includes('/users/') ? ada.id : ada.tenantId
         const at = path
@@ -100,5 +102,6 @@ t.test('a profile', async (t) => {
         })
         t.ok([412, 404].includes(status), `${method} ${path} answers ${status}`)
       }
+    }
   })
 })

@@ -48,7 +48,7 @@ t.test('only one file makes the proof of a checked second factor, and no file ca
 
 t.test('every way in shows its first factor to one function, which checks for a second one', async (t) => {
   t.strictSame(filesWith(/\bsignIn\(/).sort(), [
-    'src/identity/auth/accept-invitation.ts',
+    'src/identity/auth/join-as-newcomer.ts',
     'src/identity/magic-links/confirm-magic-link.ts',
     'src/identity/passkeys/sign-in-with-passkey.ts',
     signIn('login'),
