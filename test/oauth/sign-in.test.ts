@@ -3,8 +3,8 @@ import * as oidc from 'openid-client'
 import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
 import { startService } from '../helpers/service.ts'
-import { codeAt, enrol } from '../identity/otp/authenticator.ts'
-import { expect } from '../tenancy/staff.ts'
+import { codeAt, enrol, requireMfa } from '../identity/otp/authenticator.ts'
+import { expect, look } from '../tenancy/staff.ts'
 import {
   authorize,
   callback,
@@ -370,4 +370,66 @@ t.test('form_post answers with a form, and POST to the authorization endpoint go
   const posted = await browser.post('/oauth/authorize', fields, { 'Sec-Fetch-Site': 'cross-site' })
   t.equal(posted.status, 200)
   t.match(posted.refresh, /^\/oauth\/authorize\?/)
+})
+
+t.test(
+  'an organisation that demands a second factor gets it before the application learns anything',
+  async (t) => {
+    const firm = await service.signUp()
+    const app = await openApplication(service, firm, { first_party: true })
+    const person = await service.signUp()
+    const { secret } = await enrol(service, person)
+    await expect(
+      201,
+      firm.post(`/api/v1/tenants/${firm.tenantId}/members/`, { user_id: person.id, roles: ['member'] }),
+    )
+    await requireMfa(service, firm.tenantId)
+    service.advance(60_000)
+    const browser = openBrowser(service)
+    await browser.visit((await request(app)).path)
+    const code = await signIn(browser, person)
+    t.match(code.text, /autocomplete="one-time-code"/)
+    const shown = await browser.send({ code: codeAt(secret, service.now()) })
+    const { path, checks } = await request(app)
+    t.match((await browser.visit(shown.refresh!)).refresh, /[?&]code=/)
+    const answer = await authorize(browser, person, path)
+    t.match((await oidc.authorizationCodeGrant(app.config, answer, checks)).claims(), { acr: 'aal2' })
+
+    const without = await service.signUp()
+    await expect(
+      201,
+      firm.post(`/api/v1/tenants/${firm.tenantId}/members/`, { user_id: without.id, roles: ['member'] }),
+    )
+    const other = openBrowser(service)
+    await other.visit((await request(app)).path)
+    const left = await signIn(other, without)
+    const due = left.refresh ? await other.visit(left.refresh) : left
+    t.match(due.text, /action="\/sign-in\/(set-up|code)/, 'a factor is set up first')
+    t.match(
+      (await other.visit((await request(app, { prompt: 'none' })).path)).refresh,
+      /error=login_required/,
+    )
+  },
+)
+
+t.test('codes, tokens and consents go with the person, and with the tenant', async (t) => {
+  const firm = await service.signUp()
+  const app = await openApplication(service, firm)
+  const person = await colleague(service, firm)
+  await tokensFor(service, app, person, { scope: 'openid offline_access' })
+  const kindsOf = async (column: 'user_id' | 'tenant_id', id: string) =>
+    (await look(service, `select distinct kind from oauth_models where ${column} = $1 order by 1`, [id])).map(
+      ({ kind }) => kind,
+    )
+  t.same(await kindsOf('user_id', person.id), [
+    'AccessToken',
+    'AuthorizationCode',
+    'Consent',
+    'Grant',
+    'RefreshToken',
+  ])
+  const rows = await look(service, 'select payload::text from oauth_models where user_id = $1', [person.id])
+  for (const { payload } of rows) t.notMatch(payload, /"(jti|code|access_token|refresh_token)"/)
+  await expect(204, person.delete('/api/v1/users/me/', { body: { current_password: person.password } }))
+  t.same(await kindsOf('user_id', person.id), [])
 })
