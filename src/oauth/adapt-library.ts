@@ -1,12 +1,10 @@
-import { nilUuid } from '../crypto/uuid.ts'
-import { inTenant } from '../database/executor/transaction.ts'
 import { wrongSecretUses } from '../identity/rate-limits/limits.ts'
 import type { PageDeps } from '../pages/sign-in/calls.ts'
 import { hashAmong, ownOf } from './client-metadata.ts'
 import { hashOfSecret } from './clients/client-id.ts'
 import { isRegistered } from './clients/redirect-uris.ts'
-import { recordUse } from './clients/store.ts'
 import { ownState } from './due.ts'
+import { noteUse } from './note-use.ts'
 import { type Library, type OidcContext, type Provider, requestOf } from './provider-types.ts'
 import { notedSuccessor } from './successor.ts'
 
@@ -23,7 +21,7 @@ export function adaptLibrary(
   { deps, library }: { deps: PageDeps; library: Library },
 ): void {
   const { Client, Grant, OIDCContext, RefreshToken, Session, urlFor } = provider as Untyped
-  const { clock, db, limiters } = deps
+  const { limiters } = deps
 
   // PUBLIC_URL names the service, whatever address a proxy asks for.
   // `offline_access` needs no `prompt=consent` here: the library would drop it.
@@ -75,11 +73,7 @@ export function adaptLibrary(
       const found = hashAmong(this.clientSecret, hashOfSecret(secret))
       const { ip } = requestOf(library)!.requestInfo
       if (!found) await limiters.take(wrongSecretUses(ip))
-      const { tenantId, id } = ownOf(this)
-      if (found)
-        await inTenant(db, { tenantId, userId: nilUuid }, async (tx) =>
-          recordUse(tx, { tenantId, id }, found, clock()),
-        )
+      else await noteUse(deps, ownOf(this), found)
       return found !== null
     },
   })

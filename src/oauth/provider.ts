@@ -13,6 +13,7 @@ import { readClientId } from './clients/client-id.ts'
 import { identityScopes } from './clients/client-schemas.ts'
 import { findUsableClient } from './clients/store.ts'
 import { ownState, settle } from './due.ts'
+import { noteUse } from './note-use.ts'
 import type { ProviderKeys } from './provider-keys.ts'
 import { type Library, type OidcContext, type OwnGrant, type Provider, requestOf } from './provider-types.ts'
 import type { ModelKind } from './store.ts'
@@ -119,6 +120,8 @@ function accountFinder({ deps }: Parts): Configuration['findAccount'] {
     const sessionId = String((token as { sessionUid?: string }).sessionUid)
     const person = await livePerson(deps, { tenantId: client.tenantId, userId, sessionId })
     if (!person) return undefined
+    // A confidential client shows its secret, which notes the use.
+    if (ctx.oidc.client?.clientAuthMethod === 'none') await noteUse(deps, client, null)
     return {
       accountId: userId,
       async claims(_use, scope) {

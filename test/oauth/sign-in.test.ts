@@ -251,6 +251,8 @@ t.test('public clients need PKCE, and loopback addresses work at any port', asyn
   const answer = await authorize(browser, member, path)
   t.equal(answer.port, '53682')
   t.ok((await oidc.authorizationCodeGrant(app.config, answer, checks)).id_token)
+  const used = await expect(200, owner.get(`/api/v1/oauth-clients/${app.client.id}/`))
+  t.ok(used.last_used_at)
   const next = await browser.visit((await request(app, { redirect_uri })).path)
   t.equal(next.title, 'Continue to Shop', 'anyone can claim a loopback address, so it asks each time')
   const bare = `/oauth/authorize?${new URLSearchParams({ client_id: app.client.id, response_type: 'code', scope: 'openid', redirect_uri })}`
