@@ -11,6 +11,9 @@ import {
 /** Where the service stands below its host: empty, or a path without a trailing slash. */
 export const prefix = document.documentElement.dataset.prefix ?? ''
 
+/** The issuer of its tokens. */
+export const issuer = document.documentElement.dataset.issuer ?? ''
+
 /**
  * The API as the service has it for the console: below `/console/`, beside the session, with a cookie in place of a token
  * and a header that pages of other origins cannot send.

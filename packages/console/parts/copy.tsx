@@ -2,8 +2,8 @@ import { useState } from 'react'
 import { Button } from './button.tsx'
 import { texts } from './texts.ts'
 
-/** Copies a text, and says so on the button. */
-export function CopyButton({ text, label = texts.copy }: { text: string; label?: string }) {
+/** Copies a text, and says so on the button. With `of`, which names the text, the button is an icon. */
+export function CopyButton({ text, label = texts.copy, of }: { text: string; label?: string; of?: string }) {
   const [copied, setCopied] = useState(false)
   const copy = async () => {
     await navigator.clipboard.writeText(text)
@@ -11,8 +11,12 @@ export function CopyButton({ text, label = texts.copy }: { text: string; label?:
     setTimeout(() => setCopied(false), 2_000)
   }
   return (
-    <Button icon={copied ? 'check' : 'copy'} onClick={() => void copy()}>
-      {copied ? texts.copied : label}
+    <Button
+      icon={copied ? 'check' : 'copy'}
+      {...(of && { kind: 'quiet', 'aria-label': `${copied ? texts.copied : label} ${of}` })}
+      onClick={() => void copy()}
+    >
+      {!of && (copied ? texts.copied : label)}
     </Button>
   )
 }

@@ -57,19 +57,20 @@ export function consolePages(publicUrl: () => string): Middleware {
       if (!serve) throw notFound()
       return serve(ctx, next)
     }
-    const prefix = new URL(publicUrl()).pathname.replace(/\/$/, '')
     ctx.set({
       'Content-Security-Policy': policy,
       'Cross-Origin-Opener-Policy': 'same-origin',
       'Cache-Control': 'no-store',
     })
     ctx.type = 'html'
-    ctx.body = html(prefix, bundle.index)
+    ctx.body = html(publicUrl(), bundle.index)
   }
 }
 
-const html = (prefix: string, { script, style, parts }: Index) => `<!doctype html>
-<html lang="en" data-prefix="${prefix}">
+function html(issuer: string, { script, style, parts }: Index): string {
+  const prefix = new URL(issuer).pathname.replace(/\/$/, '')
+  return `<!doctype html>
+<html lang="en" data-prefix="${prefix}" data-issuer="${issuer}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -85,3 +86,4 @@ ${parts.map((part) => `<link rel="modulepreload" href="${prefix}/console/assets/
 </body>
 </html>
 `
+}
