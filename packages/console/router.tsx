@@ -33,6 +33,8 @@ export const router = createRouter({
     inOrganisation('/invitations', 'InvitationsPage'),
     inOrganisation('/service-accounts', 'AccountsPage'),
     inOrganisation('/service-accounts/$id', 'AccountPage'),
+    inOrganisation('/applications', 'ApplicationsPage'),
+    inOrganisation('/applications/$id', 'ApplicationPage'),
     inOrganisation('/roles', 'RolesPage'),
     inOrganisation('/departments', 'DepartmentsPage'),
     inOrganisation('/approvals', 'ApprovalsPage'),

@@ -14,7 +14,15 @@ const { openPage, go } = await openChromium(t, service)
 
 const pages = [
   ...['/account', '/account/security', '/account/keys', '/account/sessions', '/members', '/invitations'],
-  ...['/departments', '/roles', '/organisation', '/service-accounts', '/webhooks', '/events'],
+  ...[
+    '/departments',
+    '/roles',
+    '/organisation',
+    '/applications',
+    '/service-accounts',
+    '/webhooks',
+    '/events',
+  ],
   ...['/audit', '/approvals', '/'],
 ]
 

@@ -47,8 +47,9 @@ export const areas: { title: string; links: AreaLink[] }[] = [
     ],
   },
   {
-    title: texts.nav.applications,
+    title: texts.nav.integrations,
     links: [
+      { to: '/applications', label: texts.nav.applications, icon: 'grid', needs: 'oauth_client:list' },
       { to: '/service-accounts', label: texts.nav.accounts, icon: 'robot', needs: 'service_account:list' },
       { to: '/webhooks', label: texts.nav.webhooks, icon: 'send', needs: 'webhook:list' },
       { to: '/events', label: texts.nav.events, icon: 'pulse', needs: 'event:list' },

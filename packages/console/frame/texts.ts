@@ -36,6 +36,7 @@ export const texts = {
     departments: 'Departments',
     approvals: 'Approvals',
     audit: 'Audit log',
+    integrations: 'Integrations',
     applications: 'Applications',
     accounts: 'Service accounts',
     webhooks: 'Webhooks',

@@ -1,0 +1,111 @@
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { call, callVersioned } from '../api/client.ts'
+import { faultOf } from '../api/problem.ts'
+import { changed } from '../parts/approvable.ts'
+import { Button } from '../parts/button.tsx'
+import { FormDialog } from '../parts/dialog.tsx'
+import { TextField } from '../parts/field.tsx'
+import { BackLink } from '../parts/links.tsx'
+import { LoadingPage } from '../parts/loading.tsx'
+import { Menu, MenuItem } from '../parts/menu.tsx'
+import { Notice } from '../parts/notice.tsx'
+import { Page } from '../parts/page.tsx'
+import { useMay, useProfile } from '../session/session.ts'
+import { textOf } from '../session/use-submit.ts'
+import { ApplicationForm, type Opened } from './application-form.tsx'
+import { StateBadges } from './applications-page.tsx'
+import { SecretsCard } from './secrets-card.tsx'
+import { SettingsCard, SnippetCard } from './settings.tsx'
+import { texts } from './texts.ts'
+
+/** An application: its settings, its secrets, and what can be done with it. */
+export function ApplicationPage() {
+  const { id = '' } = useParams({ strict: false })
+  const { id: tenant } = useProfile().current_tenant
+  const query = useQuery({
+    queryKey: ['clients', tenant, 'one', id],
+    queryFn: ({ signal }) => callVersioned('GET /oauth-clients/{id}/', { path: { id }, signal }),
+  })
+  if (query.data) return <One opened={query.data} />
+  return <LoadingPage query={query} title={texts.title} actions={back} />
+}
+
+const back = <BackLink to="/applications">{texts.back}</BackLink>
+
+function One({ opened }: { opened: Opened }) {
+  const { body: client } = opened
+  return (
+    <Page
+      title={client.name}
+      about={<StateBadges active={client.is_active} firstParty={client.first_party} />}
+      actions={
+        <>
+          {back}
+          <Actions opened={opened} />
+        </>
+      }
+    >
+      {!client.is_active && (
+        <Notice tone="warn" title={texts.offNotice.title}>
+          <p>{texts.offNotice.about}</p>
+        </Notice>
+      )}
+      <SettingsCard client={client} secret={null} />
+      {client.kind === 'web' && <SecretsCard client={client} />}
+      <SnippetCard client={client} secret={null} />
+    </Page>
+  )
+}
+
+function Actions({ opened }: { opened: Opened }) {
+  const { id, name } = opened.body
+  const navigate = useNavigate()
+  const may = useMay()
+  const [asked, setAsked] = useState<'edit' | 'remove' | null>(null)
+  const close = () => setAsked(null)
+  const remove = async (form: FormData) => {
+    if (textOf(form, 'again') !== name) throw faultOf('again', texts.removing.wrong(name))
+    const run = () => call('DELETE /oauth-clients/{id}/', { path: { id } })
+    if (await changed('clients', run, texts.removed)) await navigate({ to: '/applications' })
+  }
+  return (
+    <>
+      {(may('oauth_client:update') || may('oauth_client:delete')) && (
+        <Menu trigger={<Button icon="dots" aria-label={texts.actions} />}>
+          {may('oauth_client:update') && (
+            <MenuItem icon="grid" onClick={() => setAsked('edit')}>
+              {texts.edit}
+            </MenuItem>
+          )}
+          {may('oauth_client:delete') && (
+            <MenuItem icon="trash" danger onClick={() => setAsked('remove')}>
+              {texts.remove}
+            </MenuItem>
+          )}
+        </Menu>
+      )}
+      {asked === 'edit' && <ApplicationForm application={opened} onClose={close} />}
+      {asked === 'remove' && (
+        <FormDialog
+          open
+          danger
+          onClose={close}
+          title={texts.removing.title(name)}
+          about={texts.removing.about}
+          go={texts.remove}
+          submit={remove}
+        >
+          <TextField
+            label={texts.removing.again}
+            hint={<bdi>{name}</bdi>}
+            name="again"
+            autoComplete="off"
+            autoFocus
+          />
+        </FormDialog>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,185 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { noChromium } from '../helpers/chromium.ts'
+import { colleague } from '../helpers/colleague.ts'
+import { sharedService } from '../helpers/shared-service.ts'
+import { assertNarrow, assertSound, follow, heading, openChromium, signIn } from './real-browser.ts'
+
+// Applications in a real browser.
+
+const skip = noChromium
+const service = await sharedService(t)
+const { openPage, go } = await openChromium(t, service)
+const choose = async (page: Page, item: string) => {
+  await page.getByRole('button', { name: 'Actions', exact: true }).click()
+  await page.getByRole('menuitem', { name: item }).click()
+}
+/** Switches the session to a tenant, and opens an application of it. */
+const enter = async (page: Page, tenantId: string, id: string) => {
+  await heading(page, 'Profile').waitFor()
+  await page.evaluate(
+    (tenant_id) =>
+      fetch('/console/api/auth/switch-tenant/', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-bailiwick-console': '1' },
+        body: JSON.stringify({ tenant_id }),
+      }),
+    tenantId,
+  )
+  await go(page, `/applications/${id}`)
+}
+const callback = 'https://app.example.com/login/generic_oauth'
+
+t.test(
+  'an owner registers an application, copies its settings, changes it, replaces its secret, and deletes it',
+  { skip },
+  async (t) => {
+    const owner = await service.signUp()
+    const { page, faults } = await openPage(t)
+    const dialog = page.locator('.dialog')
+    const clients = async () => (await owner.get('/api/v1/oauth-clients/')).body.results
+    await go(page, '/')
+    await signIn(page, owner)
+    await follow(page, '/applications')
+    await page.getByText('No application yet').waitFor()
+
+    // With the keyboard alone.
+    const register = page.getByRole('button', { name: 'Register an application' })
+    await register.focus()
+    await page.keyboard.press('Enter')
+    await dialog.waitFor()
+    t.equal(await page.evaluate("document.activeElement?.getAttribute('value')"), 'web')
+    await page.keyboard.press('Tab')
+    await page.keyboard.type('<b>Shop</b>')
+    await page.keyboard.press('Tab')
+    await page.keyboard.type('http://app.example.com/')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await dialog.getByLabel('Redirect URI 2', { exact: true }).fill(callback)
+    await assertSound(t, page, 'a new application')
+    await assertNarrow(t, page, 'a new application', { look: true })
+    await dialog.getByRole('button', { name: 'Register' }).click()
+    await dialog.getByText('Use https, or http on 127.0.0.1').waitFor()
+    const faulty = dialog.getByLabel('Redirect URI', { exact: true })
+    t.equal(await faulty.getAttribute('aria-invalid'), 'true', 'a fault is at its own URI')
+    const second = dialog.getByLabel('Redirect URI 2', { exact: true })
+    t.equal(await second.getAttribute('aria-invalid'), null)
+    await faulty.fill('https://app.example.com/')
+    await dialog.getByRole('button', { name: 'Register' }).click()
+
+    await heading(page, '<b>Shop</b> is registered').waitFor()
+    const [secret = ''] = /bws_[0-9A-Za-z]{49}/.exec(await page.innerText('.page'))!
+    const [client] = await clients()
+    const own = { scopes: [...client.scopes, 'member:list'] }
+    await owner.patch(`/api/v1/oauth-clients/${client.id}/`, own)
+    t.match(client, { kind: 'web', redirect_uris: ['https://app.example.com/', callback] })
+    const code = page.locator('.snippets pre')
+    t.ok(
+      (await code.innerText()).includes(`auth_url = ${service.url}/oauth/authorize`),
+      'it has the URI of Grafana',
+    )
+    await page.getByLabel('Library or product').selectOption('Next.js with Auth.js')
+    t.ok((await code.first().innerText()).includes(`AUTH_BAILIWICK_SECRET=${secret}`))
+    await page.getByText('Add this redirect URI to the application first').waitFor()
+    await assertSound(t, page, 'a registered application')
+    await assertNarrow(t, page, 'a registered application', { look: true })
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await page.getByRole('button', { name: 'Copy Client secret' }).click()
+    await page.getByRole('button', { name: 'Copied Client secret' }).waitFor()
+    t.equal(await page.evaluate('navigator.clipboard.readText()'), secret)
+    await page.getByRole('button', { name: 'I have saved it' }).click()
+    await heading(page, '<b>Shop</b>').waitFor()
+    t.notOk((await page.content()).includes(secret), 'the secret is shown once')
+
+    await page.getByRole('button', { name: 'New secret' }).click()
+    await dialog.getByRole('button', { name: 'Make the secret' }).click()
+    await page.getByRole('dialog', { name: 'Copy this secret now' }).waitFor()
+    await dialog.getByRole('button', { name: 'I have saved it' }).click()
+    const trash = page.getByRole('button', { name: 'Delete this secret' })
+    await trash.nth(1).waitFor()
+    t.equal(await page.getByRole('button', { name: 'New secret' }).count(), 0, 'two are the most')
+    await assertSound(t, page, 'an application')
+    await assertNarrow(t, page, 'an application', { look: true })
+    await trash.first().click()
+    await dialog.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('button', { name: 'New secret' }).waitFor()
+
+    await choose(page, 'Change')
+    await dialog.getByLabel('Name', { exact: true }).fill('Shop')
+    await dialog.getByRole('button', { name: 'Remove Redirect URI 2' }).click()
+    await dialog.getByRole('textbox', { name: 'URI after sign-out' }).fill('https://app.example.com/bye')
+    await dialog.getByLabel('Groups').check()
+    await dialog.getByLabel('Stay signed in').uncheck()
+    await dialog.getByLabel('First party').check()
+    await assertSound(t, page, 'a change of an application')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await heading(page, 'Shop').waitFor()
+    const [changed] = await clients()
+    t.match(changed, {
+      redirect_uris: ['https://app.example.com/'],
+      post_logout_redirect_uris: ['https://app.example.com/bye'],
+      scopes: ['openid', 'profile', 'email', 'member:list', 'groups'],
+      first_party: true,
+    })
+
+    await choose(page, 'Change')
+    await dialog.getByLabel('Active').uncheck()
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('This application is disabled').waitFor()
+    const [disabled] = await clients()
+    t.ok(isDeepStrictEqual(disabled, { ...changed, is_active: false }), 'nothing else has changed')
+
+    await follow(page, '/applications')
+    await page.getByText('First party').waitFor()
+    await assertSound(t, page, 'applications')
+    await assertNarrow(t, page, 'applications', { look: true })
+    await page.getByRole('link', { name: 'Open Shop' }).click()
+    await choose(page, 'Delete')
+    await dialog.getByRole('button', { name: 'Delete' }).click()
+    await dialog.getByText('Type Shop').waitFor()
+    await dialog.getByLabel('Type its name to confirm').fill('Shop')
+    await dialog.getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('No application yet').waitFor()
+    t.strictSame(
+      faults.splice(0).filter((text) => !/40[04]/.test(text)),
+      [],
+    )
+  },
+)
+
+t.test(
+  'an admin keeps what owners alone set, is told what ends it, and an auditor only reads',
+  { skip },
+  async (t) => {
+    const owner = await service.signUp()
+    const body = { name: 'Shop', redirect_uris: [callback], first_party: true }
+    const { id } = (await owner.post('/api/v1/oauth-clients/', body)).body
+    const read = async () => (await owner.get(`/api/v1/oauth-clients/${id}/`)).body
+    const { page } = await openPage(t)
+    const dialog = page.locator('.dialog')
+    await go(page, '/account')
+    await signIn(page, await colleague(service, owner, 'admin'))
+    await enter(page, owner.tenantId, id)
+    await choose(page, 'Change')
+    t.ok(await dialog.getByLabel('First party').isDisabled())
+    await dialog.getByText('New URIs or a new secret from you end it').waitFor()
+    await dialog.getByLabel('Name', { exact: true }).fill('Store')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await heading(page, 'Store').waitFor()
+    t.match(await read(), { name: 'Store', first_party: true })
+    await page.getByRole('button', { name: 'New secret' }).click()
+    await dialog.getByText('no longer first party').waitFor()
+    await dialog.getByRole('button', { name: 'Make the secret' }).click()
+    await dialog.getByRole('button', { name: 'I have saved it' }).click()
+    t.match(await read(), { first_party: false })
+
+    const { page: other } = await openPage(t, { beside: true })
+    await go(other, '/account')
+    await signIn(other, await colleague(service, owner, 'auditor'))
+    await enter(other, owner.tenantId, id)
+    await other.getByText('Ready to paste').waitFor()
+    const names = ['Actions', 'New secret', 'Delete this secret']
+    for (const name of names) t.equal(await other.getByRole('button', { name, exact: true }).count(), 0, name)
+  },
+)
