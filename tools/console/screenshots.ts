@@ -36,6 +36,7 @@ const shots: readonly Shot[] = [
   { name: 'members-narrow', path: '/members', narrow: true },
   { name: 'approval', path: '/approvals', click: ['Delete member'] },
   { name: 'webhook', path: '/webhooks', click: ['https://erp.northwind.example/hooks/people'] },
+  { name: 'application', path: '/applications', click: ['Grafana'], height: 1020 },
   { name: 'events', path: '/events' },
   { name: 'policies', path: '/policies' },
   {

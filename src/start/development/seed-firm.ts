@@ -102,6 +102,17 @@ export async function seedFirm(url: string, databaseUrl: string, admin: Account)
     description: 'Keeps the payroll in step',
     event_types: ['identity.*', 'tenant.member_added', 'tenant.member_removed'],
   })
+  const register = (body: Json) => as('POST', '/oauth-clients/', body)
+  await register({
+    name: 'Tide tables',
+    kind: 'spa',
+    redirect_uris: ['https://tides.northwind.example/'],
+    is_active: false,
+  })
+  const redirect_uris = ['https://grafana.northwind.example/login/generic_oauth']
+  const grafana = await register({ name: 'Grafana', redirect_uris, first_party: true })
+  await as('POST', `/oauth-clients/${grafana.id}/secrets/`)
+  await register({ name: 'Berth planner', redirect_uris: ['https://berths.northwind.example/callback'] })
 
   const mira = await logIn({ email: addressOf('Mira', 'Okafor'), password, tenant_id: tenant.id })
   const elias = (await as('GET', `${own}/members/?search=elias`)).results[0]
