@@ -174,6 +174,17 @@ t.test(
     await dialog.getByRole('button', { name: 'I have saved it' }).click()
     t.match(await read(), { first_party: false })
 
+    const gate = { name: 'Two agree', effect: 'require_approval', actions: ['oauth_client:update'] }
+    await owner.post('/api/v1/policies/', gate)
+    await follow(page, '/applications')
+    await page.getByRole('button', { name: 'Register an application' }).click()
+    await dialog.getByLabel('Name', { exact: true }).fill('Till')
+    await dialog.getByLabel('Redirect URI', { exact: true }).fill(callback)
+    await dialog.getByRole('button', { name: 'Register' }).click()
+    await page.getByText('This waits for an approval').waitFor()
+    await heading(page, 'Till is registered').waitFor()
+    await page.getByText('It has no secret yet').waitFor()
+
     const { page: other } = await openPage(t, { beside: true })
     await go(other, '/account')
     await signIn(other, await colleague(service, owner, 'auditor'))
