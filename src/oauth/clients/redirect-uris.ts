@@ -21,6 +21,8 @@ export function whyNoRedirect(uri: string, kind: ClientKind): string | null {
 /** Whether a redirect URI of a request is one that is registered: the same text, but on loopback at any port (RFC 8252 §7.3). */
 export const isRegistered = (uri: string, registered: readonly string[]): boolean =>
   registered.includes(uri) ||
-  (loopback.test(uri) && registered.some((one) => loopback.test(one) && atAnyPort(one) === atAnyPort(uri)))
+  (loopback.test(uri) &&
+    URL.canParse(uri) &&
+    registered.some((one) => loopback.test(one) && atAnyPort(one) === atAnyPort(uri)))
 
 const atAnyPort = (uri: string) => uri.replace(loopback, 'http://$1')
