@@ -1,5 +1,6 @@
 import type { Context } from 'koa'
 import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
 import { html } from '../../text/html.ts'
 import { signOutBrowser } from '../browser-session/change-cookies.ts'
 import { loginCookie } from '../browser-session/cookie.ts'
@@ -41,9 +42,9 @@ export const sessionPages = (deps: Deps, calls: Calls): SignInPage[] => {
         return profile ? chooser(visit, profile) : go('')
       },
       async submit(visit) {
-        const answer = calls.switchTenant(visit.http, { tenant_id: visit.form.tenant_id })
-        const entered = (await unlessSignedOut(answer)) as SignInAnswer | null
-        return entered ? afterFactor(visit, calls, entered) : go('')
+        const entered = calls.switchTenant(visit.http, { tenant_id: visit.form.tenant_id }).catch(ifFactorDue)
+        const answer = (await unlessSignedOut(entered)) as SignInAnswer | null
+        return answer ? afterFactor(visit, calls, answer) : go('')
       },
     },
     {
@@ -69,6 +70,12 @@ export const sessionPages = (deps: Deps, calls: Calls): SignInPage[] => {
         ),
     },
   ]
+}
+
+/** What an organisation answers that demands a second factor. */
+function ifFactorDue(error: unknown): SignInAnswer {
+  if (error instanceof ApiError && error.code === 'otp_required') return error.members
+  throw error
 }
 
 /** After a sign-out: where the person came from, else the page that says so. */
