@@ -1,10 +1,12 @@
 import { hash } from 'node:crypto'
+import { readInTenant } from '../database/executor/read.ts'
 import { asSystem } from '../database/executor/transaction.ts'
 import { ApiError } from '../errors.ts'
 import { insertGrantSession } from '../identity/sessions/store.ts'
 import { appendEvent } from '../messages/outbox/append-event.ts'
 import { timeOrderedId } from '../messages/outbox/time-ordered-id.ts'
 import type { Calls, Here, PageDeps } from '../pages/sign-in/calls.ts'
+import { isOnlyAdded } from '../tenancy/members/store.ts'
 import { refreshTokenSeconds } from './adapter.ts'
 import { type OwnClient, ownOf } from './client-metadata.ts'
 import { clientIdOf } from './clients/client-id.ts'
@@ -17,7 +19,7 @@ import type { Library, OidcContext, OwnGrant, OwnState, Provider } from './provi
 
 /** What a request still asks of its person: a page below `/sign-in/`. */
 export interface Due {
-  prompt: 'login' | 'consent'
+  prompt: 'login' | 'select_account' | 'consent'
   page: string
 }
 
@@ -67,7 +69,7 @@ const grantable = (ctx: OidcContext) => {
 /** The person for the tenant of the client, or what they have to do first. */
 async function signedIn(asked: Asked, client: OwnClient, at: Here): Promise<{ here: Here; due: Due | null }> {
   const { ctx, library, deps } = asked
-  const here = at.tenantId === client.tenantId ? at : await enter(asked, client.tenantId)
+  const here = at.tenantId === client.tenantId ? at : await enter(asked, client.tenantId, at)
   if ('prompt' in here) return { here: at, due: here }
   const { params, entities } = ctx.oidc
   const prompts = String(params?.prompt ?? '').split(' ')
@@ -95,8 +97,18 @@ function beganAt({ deps, ctx }: Asked): number {
   return before ? since : Number.POSITIVE_INFINITY
 }
 
-/** Takes the browser's session into the tenant of the client, by the rules of every switch. */
-async function enter({ calls, ctx, library }: Asked, tenantId: string): Promise<Here | Due> {
+/**
+ * Takes the browser's session into the tenant of the client, by the rules of every switch. Who was only added to the tenant
+ * enters it by choice: anyone can send a browser here.
+ */
+async function enter(
+  { calls, ctx, deps, library }: Asked,
+  tenantId: string,
+  { userId }: Here,
+): Promise<Here | Due> {
+  const scope = { tenantId, userId }
+  if (await readInTenant(deps.db, scope, (read) => isOnlyAdded(read, scope)))
+    return { prompt: 'select_account', page: 'organisation' }
   try {
     await calls.switchTenant(ctx, { tenant_id: tenantId })
     return ((await calls.whoIsHere(ctx)) as Here | null) ?? login('')
@@ -171,7 +183,14 @@ async function grant(
   })
   const sid = sidOf(here.sessionId, client.id)
   const made = new provider.Grant({ accountId: userId, clientId }) as OwnGrant
-  made.auth = { sessionId, sid, acr: here.acr, amr: here.amr, authTime: here.authTime }
+  made.auth = {
+    sessionId,
+    sid,
+    acr: here.acr,
+    amr: here.amr,
+    authTime: here.authTime,
+    membershipId: here.membershipId,
+  }
   made.addOIDCScope(scopes.join(' '))
   await made.save()
   Object.assign(ctx.oidc.session!, {

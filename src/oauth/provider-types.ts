@@ -12,9 +12,10 @@ export type OidcContext = KoaContextWithOIDC
 /** What is kept of the request that the library answers; null outside of one. */
 export const requestOf = ({ Provider }: Library) => (Provider.ctx as OidcContext | undefined)?.state ?? null
 
-/** What stands behind a grant: the session, and what it had shown. Times in s. */
+/** What stands behind a grant: the session, the membership, and what the session had shown. Times in s. */
 export interface GrantAuth {
   sessionId: string
+  membershipId: string
   sid: string
   acr: string
   amr: readonly string[]

@@ -119,7 +119,9 @@ function accountFinder({ deps }: Parts): Configuration['findAccount'] {
     await deps.limiters.take(clientUses(client.id))
     const sessionId = String((token as { sessionUid?: string }).sessionUid)
     const person = await livePerson(deps, { tenantId: client.tenantId, userId, sessionId })
-    if (!person) return undefined
+    const grant = ctx.oidc.entities.Grant ?? (await ctx.oidc.provider.Grant.find(String(token.grantId)))
+    // Who was removed and is a member again authorizes anew.
+    if (!grant || person?.membership?.id !== (grant as OwnGrant).auth.membershipId) return undefined
     // A confidential client shows its secret, which notes the use.
     if (ctx.oidc.client?.clientAuthMethod === 'none') await noteUse(deps, client, null)
     return {

@@ -1,4 +1,5 @@
 import * as oidc from 'openid-client'
+import { readClientId } from '../../src/oauth/clients/client-id.ts'
 import type { Client, Service } from '../helpers/service.ts'
 import { openPages } from '../pages/sign-in/page-client.ts'
 import { expect } from '../tenancy/staff.ts'
@@ -51,6 +52,9 @@ export async function signIn(browser: Browser, { email, password }: Pick<Client,
   return browser.send({ password })
 }
 
+const tenantOf = (path: string) =>
+  readClientId(new URLSearchParams(path.split('?')[1]).get('client_id')!)!.tenantId
+
 /** From a request to the address that the application gets, with all that the pages ask for on the way. */
 export async function authorize(browser: Browser, person: Client, path: string): Promise<URL> {
   const trail: string[] = []
@@ -62,6 +66,7 @@ export async function authorize(browser: Browser, person: Client, path: string):
     if (to) seen = await browser.visit(to)
     else if (/name="email"/.test(seen.text) && !/name="password"/.test(seen.text))
       seen = await signIn(browser, person)
+    else if (/name="tenant_id"/.test(seen.text)) seen = await browser.send({ tenant_id: tenantOf(path) })
     else if (/name="decision"/.test(seen.text)) seen = await browser.send({ decision: 'allow' })
     else throw new Error(`The pages lead nowhere:\n${seen.status} ${seen.text}`)
   }

@@ -257,6 +257,8 @@ t.test('public clients need PKCE, and loopback addresses work at any port', asyn
   t.equal(next.title, 'Continue to Shop', 'anyone can claim a loopback address, so it asks each time')
   const bare = `/oauth/authorize?${new URLSearchParams({ client_id: app.client.id, response_type: 'code', scope: 'openid', redirect_uri })}`
   t.match((await browser.visit(bare)).refresh, /error=invalid_request/)
+  const noPort = await request(app, { redirect_uri: 'http://127.0.0.1:99999/callback' })
+  t.equal((await browser.visit(noPort.path)).status, 400)
 })
 
 t.test('a removed member, a disabled client and an ended session are refused at the next use', async (t) => {
@@ -272,11 +274,13 @@ t.test('a removed member, a disabled client and an ended session are refused at 
   await t.rejects(oidc.refreshTokenGrant(shop.config, renewed.refresh_token!), invalidGrant)
 
   const next = await tokensFor(service, shop, person)
-  const members = (
-    await expect(200, owner.get(`/api/v1/tenants/${owner.tenantId}/members/?user_id=${person.id}`))
-  ).results
-  await expect(204, owner.delete(`/api/v1/tenants/${owner.tenantId}/members/${members[0].id}/`))
+  const members = `/api/v1/tenants/${owner.tenantId}/members/`
+  const [{ id }] = (await expect(200, owner.get(`${members}?user_id=${person.id}`))).results
+  await expect(204, owner.delete(`${members}${id}/`))
   await t.rejects(oidc.refreshTokenGrant(shop.config, next.tokens.refresh_token!), invalidGrant)
+  await t.rejects(oidc.fetchUserInfo(shop.config, next.tokens.access_token, person.id))
+  await expect(201, owner.post(members, { user_id: person.id, roles: ['member'] }))
+  await t.rejects(oidc.refreshTokenGrant(shop.config, next.tokens.refresh_token!), invalidGrant, 'nor later')
   await t.rejects(oidc.fetchUserInfo(shop.config, next.tokens.access_token, person.id))
 })
 
@@ -330,10 +334,14 @@ t.test('the browser goes into the organisation of the client, with what that dem
     201,
     owner.post(`/api/v1/tenants/${owner.tenantId}/members/`, { user_id: person.id, roles: ['member'] }),
   )
+  const unasked = await browser.visit((await request(shop, { prompt: 'none' })).path)
+  t.match(unasked.refresh, /error=account_selection_required/, 'who was only added enters by choice')
   const { path, checks } = await request(shop)
+  t.match((await browser.visit(path)).text, new RegExp(`name="tenant_id" value="${owner.tenantId}"`))
   const answer = await authorize(browser, person, path)
   const tokens = await oidc.authorizationCodeGrant(shop.config, answer, checks)
   t.match(tokens.claims(), { sub: person.id, tenant_id: owner.tenantId })
+  t.match((await browser.visit((await request(shop, { prompt: 'none' })).path)).refresh, /[?&]code=/)
   const strong = await browser.visit((await request(shop, { acr_values: 'aal2' })).path)
   t.match(strong.refresh, /error=unmet_authentication_requirements/, 'the person has no second factor')
   const { secret } = await enrol(service, person)
@@ -393,7 +401,9 @@ t.test(
     t.match(code.text, /autocomplete="one-time-code"/)
     const shown = await browser.send({ code: codeAt(secret, service.now()) })
     const { path, checks } = await request(app)
-    t.match((await browser.visit(shown.refresh!)).refresh, /[?&]code=/)
+    await browser.visit(shown.refresh!)
+    const entered = await browser.send({ tenant_id: firm.tenantId })
+    t.match((await browser.visit(entered.refresh!)).refresh, /[?&]code=/)
     const answer = await authorize(browser, person, path)
     t.match((await oidc.authorizationCodeGrant(app.config, answer, checks)).claims(), { acr: 'aal2' })
 
@@ -404,12 +414,12 @@ t.test(
     )
     const other = openBrowser(service)
     await other.visit((await request(app)).path)
-    const left = await signIn(other, without)
-    const due = left.refresh ? await other.visit(left.refresh) : left
+    await other.visit((await signIn(other, without)).refresh!)
+    const due = await other.send({ tenant_id: firm.tenantId })
     t.match(due.text, /action="\/sign-in\/(set-up|code)/, 'a factor is set up first')
     t.match(
       (await other.visit((await request(app, { prompt: 'none' })).path)).refresh,
-      /error=login_required/,
+      /error=account_selection_required/,
     )
   },
 )

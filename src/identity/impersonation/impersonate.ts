@@ -4,7 +4,7 @@ import { invalidState, notFound } from '../../errors.ts'
 import { recordChange } from '../../messages/audit/record-change.ts'
 import { signature } from '../../messages/mail/free-text.ts'
 import type { Caller } from '../../request/caller.ts'
-import { hasTakenPart, type MemberRow } from '../../tenancy/members/store.ts'
+import { isOnlyAdded, type MemberRow } from '../../tenancy/members/store.ts'
 import { holderOf } from '../../tenancy/roles/grantable-roles.ts'
 import { findTenant } from '../../tenancy/tenants/store.ts'
 import type { AuthContextRow } from '../sessions/context-store.ts'
@@ -40,7 +40,7 @@ export async function impersonate(
   assertCanImpersonate(holderOf(caller), { systemRoles, permissions })
   if (person.membership_status !== 'active' || !person.is_active)
     throw invalidState('This member is suspended, so you cannot act as them.', 'suspended')
-  if (!(await hasTakenPart(tx, { userId, tenantId })))
+  if (await isOnlyAdded(tx, { userId, tenantId }))
     throw impersonationRefused('This member has never entered this tenant, so you cannot act as them yet.')
 
   await recordChange(tx, caller, at, {

@@ -101,6 +101,7 @@ export type Calls = ReturnType<typeof callsOf>
 export interface Here {
   userId: string
   tenantId: string
+  membershipId: string
   sessionId: string
   mfaEnabled: boolean
   acr: 'aal1' | 'aal2'
@@ -115,6 +116,7 @@ function hereOf({ caller }: AnyInput): Here {
   return {
     userId,
     tenantId,
+    membershipId: auth.membership!.id,
     sessionId,
     mfaEnabled: auth.user.mfaEnabled,
     acr,

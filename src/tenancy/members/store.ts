@@ -309,14 +309,14 @@ export function forgetEntries(tx: Tx, userId: string): void {
     where user_id = ${userId} and (last_entered_at is not null or accepted_at is not null)`)
 }
 
-/** Whether a member has entered the tenant or came by an invitation. Others were added by their id, and may not know of it. */
-export function hasTakenPart(
+/** Whether a member never entered the tenant and came by no invitation: added by their id, they may not know of it. */
+export function isOnlyAdded(
   tx: Read,
   { userId, tenantId }: { userId: string; tenantId: string },
 ): Promise<boolean> {
   return tx.exists(sql.unsafe`
     select 1 from memberships where tenant_id = ${tenantId} and user_id = ${userId}
-      and (last_entered_at is not null or accepted_at is not null)`)
+      and last_entered_at is null and accepted_at is null`)
 }
 
 const requiringTenant = z.object({ name: z.string(), domains: z.array(z.string()) })
