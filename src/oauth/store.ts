@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Read } from '../database/executor/read.ts'
 import { sql, type Tx } from '../database/executor/transaction.ts'
 import { instant } from '../database/instant.ts'
+import { timeOrderedId } from '../messages/outbox/time-ordered-id.ts'
 import type { ClientKey } from './clients/client-id.ts'
 
 /** The kinds of rows: the library's models, and the consents that people gave. */
@@ -37,8 +38,9 @@ export interface NewModel {
 export function putModel(tx: Tx, model: NewModel): void {
   const { kind, id, sessionId, userId, client, grantId, payload, at, expiresAt } = model
   tx.later(sql.unsafe`
-    insert into oauth_models (id_hash, kind, session_id, user_id, tenant_id, client_id, grant_id, payload, created_at, expires_at)
-    values (${sql.binary(hashOfModel(kind, id))}, ${kind}, ${sessionId}, ${userId}, ${client.tenantId}, ${client.id},
+    insert into oauth_models (id_hash, id, kind, session_id, user_id, tenant_id, client_id, grant_id, payload, created_at, expires_at)
+    values (${sql.binary(hashOfModel(kind, id))}, ${kind === 'Grant' ? timeOrderedId(at) : null}, ${kind}, ${sessionId},
+            ${userId}, ${client.tenantId}, ${client.id},
             ${grantId}, ${sql.jsonb(payload as never)}, ${instant(at)}, ${instant(expiresAt)})
     on conflict (id_hash) do update
       set payload = excluded.payload, created_at = excluded.created_at, expires_at = excluded.expires_at

@@ -72,6 +72,7 @@ export const frozenPolicies = [
   `memberships worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
   'notice_windows worker_all: all to bailiwick_worker using true check true',
   `oauth_client_secrets worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
+  'oauth_clients system_reads: select to bailiwick_system using true',
   `oauth_clients worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
   'oauth_models system_all: all to bailiwick_system using true check true',
   'oauth_models worker_expires: all to bailiwick_worker using (expires_at <= now())',
