@@ -156,6 +156,7 @@ export interface EventTypes {
   'application.client_secret_created': { client_id: string }
   'application.consent_given': { client_id: string; user_id: string }
   'application.grant_created': { client_id: string; user_id: string }
+  'application.grant_revoked': { client_id: string; user_id: string }
   'application.token_replayed': { client_id: string; user_id: string }
   'authorization.policy_created': { policy_id: string; version: number }
   'authorization.policy_updated': { policy_id: string; version: number }
@@ -191,6 +192,10 @@ export type Delivery = { id: string; event_id: string; event_type: string; attem
 export type OAuthClient = { id: string; name: string; kind: "web" | "spa" | "native"; redirect_uris: (string)[]; post_logout_redirect_uris: (string)[]; scopes: (string)[]; grant_types: ("authorization_code" | "refresh_token")[]; token_endpoint_auth_method: "client_secret_basic" | "client_secret_post" | "none"; id_token_signed_response_alg: "RS256" | "ES256" | "EdDSA"; require_pkce: boolean; first_party: boolean; groups: "roles" | "departments" | "both" | null; is_active: boolean; created_by: string; created_at: string; last_used_at: string | null }
 
 export type OAuthClientSecret = { id: string; created_at: string; last_used_at: string | null }
+
+export type Authorization = { id: string; client: { id: string; name: string; kind: "web" | "spa" | "native" | null; first_party: boolean }; tenant: { id: string; slug: string; name: string }; scopes: (string)[]; created_at: string; last_used_at: string }
+
+export type OAuthGrant = { id: string; client: { id: string; name: string; kind: "web" | "spa" | "native" | null; first_party: boolean }; tenant: { id: string; slug: string; name: string }; scopes: (string)[]; created_at: string; last_used_at: string; user: { id: string; email: string | null } }
 
 export type Application = { application: string; name: string; description: string; version: number; resource_types: ({ type: string; description: string; actions: ({ name: string; description: string })[] })[] }
 
@@ -358,6 +363,10 @@ export interface Operations {
   'GET /oauth-clients/{id}/secrets/': { query: {  }; body: undefined; answer: { results: (OAuthClientSecret)[] } }
   'POST /oauth-clients/{id}/secrets/': { query: {  }; body: undefined; answer: { id: string; created_at: string; last_used_at: string | null; secret: string } }
   'DELETE /oauth-clients/{id}/secrets/{sid}/': { query: {  }; body: undefined; answer: undefined; stored: true }
+  'GET /users/me/authorizations/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (Authorization)[]; count: number | null } }
+  'DELETE /users/me/authorizations/{id}/': { query: {  }; body: undefined; answer: undefined }
+  'GET /oauth-grants/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; client_id?: string; user_id?: string; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (OAuthGrant)[]; count: number | null } }
+  'DELETE /oauth-grants/{id}/': { query: {  }; body: undefined; answer: undefined }
   'GET /applications/': { query: {  }; body: undefined; answer: { applications: (Application)[] } }
   'GET /application/events/': { query: { after?: string; page_size?: number }; body: undefined; answer: AllEventsPage }
 }

@@ -3,12 +3,13 @@ import { readAsSystem } from '../database/executor/read.ts'
 import type { Tx } from '../database/executor/transaction.ts'
 import type { Deps } from '../deps.ts'
 import type { OwnClient } from './client-metadata.ts'
-import { findModel, putModel } from './store.ts'
+import type { ClientKey } from './clients/client-id.ts'
+import { deleteModel, findModel, putModel } from './store.ts'
 
 const keptMs = 400 * 86_400_000
 const consent = z.object({ scopes: z.array(z.string()) })
 
-const idOf = ({ tenantId, id }: OwnClient, userId: string) => `${tenantId}.${userId}.${id}`
+const idOf = ({ tenantId, id }: ClientKey, userId: string) => `${tenantId}.${userId}.${id}`
 
 /** Whether a person consented to all these scopes of a client, which has not changed since. */
 export async function isConsented(
@@ -42,3 +43,7 @@ export const keepConsent = (
     at,
     expiresAt: at + keptMs,
   })
+
+/** Forgets the consent of a person, so that it is asked for again. As the system role. */
+export const forgetConsent = (tx: Tx, client: ClientKey, userId: string): void =>
+  deleteModel(tx, 'Consent', idOf(client, userId))

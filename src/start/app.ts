@@ -34,6 +34,7 @@ import { userRoutes } from '../identity/users/routes.ts'
 import { applicationFeedRoutes } from '../installation/feed/routes.ts'
 import { applicationRoutes } from '../installation/manifests/routes.ts'
 import { clientRoutes } from '../oauth/clients/routes.ts'
+import { grantRoutes } from '../oauth/grants/routes.ts'
 import { consentPages, openidConnect } from '../oauth/routes.ts'
 import { enterConsole } from '../pages/console/enter.ts'
 import { consolePages } from '../pages/console/pages.ts'
@@ -90,6 +91,7 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...feedRoutes(deps),
   ...webhookRoutes(deps),
   ...clientRoutes(deps),
+  ...grantRoutes(deps),
   ...applicationRoutes(deps),
   ...applicationFeedRoutes(deps),
   ...keyRoutes(deps),

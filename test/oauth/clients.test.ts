@@ -1,3 +1,4 @@
+import * as oidc from 'openid-client'
 import t from 'tap'
 import { metadataOf } from '../../src/oauth/client-metadata.ts'
 import type { UsableClient } from '../../src/oauth/clients/store.ts'
@@ -5,7 +6,8 @@ import { whyNotOffered } from '../../src/oauth/offered.ts'
 import { readConfig } from '../../src/settings/config.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { eventsOf, expect } from '../tenancy/staff.ts'
+import { eventsOf, expect, look } from '../tenancy/staff.ts'
+import { openApplication, request, tokensFor } from './relying-party.ts'
 
 const service = await sharedService(t, { workers: false })
 const all = '/api/v1/oauth-clients/'
@@ -193,4 +195,122 @@ t.test('without RS256 a client gets ID tokens of the algorithm of the tokens', a
     metadataOf(row as unknown as UsableClient, offered).id_token_signed_response_alg
   t.equal(algorithm(['RS256', 'ES256']), 'RS256')
   t.equal(algorithm(['ES256']), 'ES256')
+})
+
+const own = '/api/v1/users/me/authorizations/'
+const grants = '/api/v1/oauth-grants/'
+/** What the library for relying parties throws. */
+const invalidGrant = { error: 'invalid_grant' } as unknown as Error
+const offline = { scope: 'openid email offline_access' }
+
+t.test('people see the applications that they are connected to, and disconnect one', async (t) => {
+  const firm = await service.signUp()
+  const app = await openApplication(service, firm, { name: 'Planner' })
+  const person = await colleague(service, firm)
+  const stranger = await colleague(service, firm)
+  const first = await tokensFor(service, app, person, offline)
+  const second = await tokensFor(service, app, person)
+  const { results, count } = await expect(200, person.get(own))
+  t.equal(count, 2)
+  const [away, here] = results
+  t.match(away, {
+    client: { id: app.client.id, name: 'Planner', kind: 'web', first_party: false },
+    tenant: { id: firm.tenantId },
+    scopes: ['openid', 'email', 'offline_access'],
+  })
+  t.same(here.scopes, ['openid', 'profile', 'email'])
+  const rows = await look(service, 'select grant_id, session_id from oauth_models where user_id = $1', [
+    person.id,
+  ])
+  for (const { grant_id, session_id } of rows)
+    t.notOk([grant_id, session_id].includes(away.id), 'an id of its own')
+  const next = await expect(200, person.get(`${own}?page_size=1`))
+  t.equal(
+    (await expect(200, person.get(new URL(next.next).pathname + new URL(next.next).search))).results[0].id,
+    here.id,
+  )
+
+  service.advance(60_000)
+  const refreshed = await oidc.refreshTokenGrant(app.config, first.tokens.refresh_token!)
+  t.ok((await expect(200, person.get(own))).results[0].last_used_at > away.last_used_at)
+
+  t.same((await expect(200, stranger.get(own))).results, [])
+  t.equal((await stranger.delete(`${own}${away.id}/`)).status, 404)
+  const ends = await Promise.all(Array.from({ length: 20 }, () => person.delete(`${own}${away.id}/`)))
+  t.same(
+    ends.map(({ status }) => status).sort(),
+    [204, ...Array(19).fill(404)],
+    'one of many at a time ends it',
+  )
+  await t.rejects(oidc.refreshTokenGrant(app.config, refreshed.refresh_token!), invalidGrant)
+  await t.rejects(oidc.fetchUserInfo(app.config, refreshed.access_token, person.id))
+  t.same(
+    (await expect(200, person.get(own))).results.map(({ id }: { id: string }) => id),
+    [here.id],
+  )
+  t.ok(await oidc.fetchUserInfo(app.config, second.tokens.access_token, person.id), 'the other browser stays')
+  const { path } = await request(app, { prompt: 'none' })
+  t.match((await second.browser.visit(path)).refresh, /error=consent_required/, 'the consent is forgotten')
+
+  await expect(204, person.delete(`${own}${here.id}/`))
+  await t.rejects(oidc.fetchUserInfo(app.config, second.tokens.access_token, person.id))
+  t.equal(
+    (await second.browser.visit('/sign-in/')).title,
+    'You are signed in',
+    'the session of the browser stays',
+  )
+  const names = await eventsOf(service, firm.tenantId, 'application.grant_revoked')
+  t.equal(names.length, 2)
+  const [audited] = (await expect(200, firm.get('/api/v1/audit-log/'))).results
+  t.match(audited, {
+    action: 'oauth_grant:revoke_own',
+    actor: { id: person.id },
+    target: { type: 'oauth_grant', id: here.id },
+  })
+})
+
+t.test('owners, admins and auditors see the grants of the tenant; owners and admins end them', async (t) => {
+  const firm = await service.signUp()
+  const [one, two] = [await openApplication(service, firm), await openApplication(service, firm)]
+  const [manager, auditor, person] = [
+    await colleague(service, firm, 'admin'),
+    await colleague(service, firm, 'auditor'),
+    await colleague(service, firm),
+  ]
+  const { tokens } = await tokensFor(service, one, person, offline)
+  await tokensFor(service, two, person)
+  await tokensFor(service, two, manager)
+  const idsOf = async (query = '') => {
+    const page = await expect(200, auditor.get(grants + query))
+    return page.results
+  }
+  t.match((await idsOf())[0], { user: { id: person.id, email: person.email }, client: { name: 'Shop' } })
+  t.equal((await idsOf()).length, 3)
+  t.equal((await idsOf(`?client_id=${two.client.id}`)).length, 2)
+  t.equal((await idsOf(`?user_id=${person.id}&client_id=${two.client.id}`)).length, 1)
+  t.match(await expect(200, auditor.get(`${grants}?client_id=${two.client.id}&page_size=1`)), {
+    count: 2,
+    results: { length: 1 },
+  })
+  for (const wrong of ['client_id=x', 'user_id=x'])
+    t.equal((await auditor.get(`${grants}?${wrong}`)).status, 400)
+
+  const [grant] = await idsOf(`?client_id=${one.client.id}`)
+  const at = `${grants}${grant.id}/`
+  t.equal((await person.get(grants)).status, 403)
+  t.equal((await person.delete(at)).status, 403)
+  t.equal((await auditor.delete(at)).status, 403)
+  t.equal((await owner.delete(at)).status, 404, 'of another tenant')
+  t.same((await expect(200, owner.get(`${grants}?user_id=${person.id}`))).results, [])
+  await expect(204, manager.delete(at))
+  await t.rejects(oidc.refreshTokenGrant(one.config, tokens.refresh_token!), invalidGrant)
+  t.equal((await manager.delete(at)).status, 404)
+
+  await expect(204, firm.delete(`${all}${two.client.id}/`))
+  t.match(
+    (await idsOf())[0].client,
+    { id: two.client.id, name: '', kind: null },
+    'the application is deleted',
+  )
+  await expect(204, firm.delete(`${grants}${(await idsOf())[0].id}/`))
 })

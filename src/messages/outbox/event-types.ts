@@ -76,6 +76,7 @@ export const eventTypes = {
   ),
   'application.consent_given': ofApplication,
   'application.grant_created': ofApplication,
+  'application.grant_revoked': ofApplication,
   'application.token_replayed': ofApplication,
   ...family(
     'authorization.policy',

@@ -4,7 +4,6 @@ export const reservedResources: readonly string[] = [
   'directory',
   'domain',
   'installation',
-  'oauth_grant',
   'oauth_resource',
   'scim',
   'support_access',
@@ -15,7 +14,10 @@ export const reservedName = (resource: string): string =>
   `The name ${resource} is reserved for the service. Choose another one, such as app_${resource}.`
 
 /** Resources that were free for applications until a migration: it waits until none of theirs has the name. */
-export const takenBy: Readonly<Record<string, string>> = { oauth_client: '0145-oauth-clients.sql' }
+export const takenBy: Readonly<Record<string, string>> = {
+  oauth_client: '0145-oauth-clients.sql',
+  oauth_grant: '0147-ids-of-grants.sql',
+}
 
 /** All names that a release takes, or may have taken since the one before. */
 export const takenNames: readonly string[] = [...reservedResources, ...Object.keys(takenBy)].sort()
