@@ -72,7 +72,7 @@ export function modelAdapter(deps: AdapterDeps, kind: ModelKind, { used, state }
       const at = clock()
       const won = await asSystem(db, reason, async (tx) => {
         const row = await consumeModel(tx, kind, id, at)
-        if (row?.session_id && kind === 'RefreshToken')
+        if (row?.session_id)
           prolongGrantSession(tx, row.session_id, { at, until: at + refreshTokenSeconds * 1000 })
         return row !== null
       })

@@ -7,7 +7,6 @@ import { appendEvent } from '../messages/outbox/append-event.ts'
 import { timeOrderedId } from '../messages/outbox/time-ordered-id.ts'
 import type { Calls, Here, PageDeps } from '../pages/sign-in/calls.ts'
 import { isOnlyAdded } from '../tenancy/members/store.ts'
-import { refreshTokenSeconds } from './adapter.ts'
 import { type OwnClient, ownOf } from './client-metadata.ts'
 import { clientIdOf } from './clients/client-id.ts'
 import { isIdentityScope } from './clients/client-schemas.ts'
@@ -145,6 +144,9 @@ async function consentOf(
   return (await isConsented(deps, client, here.userId, scopes)) ? 'not needed' : 'due'
 }
 
+/** A grant whose code is never exchanged leaves no session behind: the exchange makes it last. */
+const unusedMs = 600_000
+
 /** A grant of its own for this authorization. With `offline_access` it has a session of its own, else that of the browser. */
 async function grant(
   { deps, ctx }: Asked,
@@ -167,7 +169,7 @@ async function grant(
         tenantId,
         name,
         at,
-        until: at + refreshTokenSeconds * 1000,
+        until: at + unusedMs,
       })
     if (keeps) keepConsent(tx, client, { userId, scopes, at })
     const event = {

@@ -284,6 +284,20 @@ t.test('a removed member, a disabled client and an ended session are refused at 
   await t.rejects(oidc.fetchUserInfo(shop.config, next.tokens.access_token, person.id))
 })
 
+t.test('a code that is never exchanged leaves no session behind', async (t) => {
+  const person = await colleague(service, owner)
+  const { path, checks } = await request(shop, { scope: 'openid offline_access' })
+  const answer = await authorize(openBrowser(service), person, path)
+  const lasting = () =>
+    look(service, `select from sessions where user_id = $1 and kind = 'grant' and expires_at > $2`, [
+      person.id,
+      new Date(service.now() + 3_600_000),
+    ])
+  t.equal((await lasting()).length, 0)
+  await oidc.authorizationCodeGrant(shop.config, answer, checks)
+  t.equal((await lasting()).length, 1, 'an exchange makes it last')
+})
+
 t.test('with offline_access a grant outlives the sign-out, and ends with all sessions', async (t) => {
   const { tokens, browser } = await tokensFor(service, shop, member, { scope: 'openid offline_access' })
   await browser.visit('/sign-in/')
