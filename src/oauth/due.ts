@@ -42,7 +42,10 @@ const ownClient = (ctx: OidcContext) => ownOf(ctx.oidc.client)
 
 /** Grants the request, or notes what is due. Throws the library's errors for what no page can help with. */
 export async function settle(asked: Asked, provider: Provider): Promise<OwnGrant | undefined> {
-  const { ctx } = asked
+  const { ctx, library } = asked
+  // The client can have changed while the pages led here.
+  if (!ctx.oidc.client!.redirectUriAllowed(String(ctx.oidc.params?.redirect_uri)))
+    throw new library.errors.InvalidRedirectUri()
   const state = ownState(ctx)
   const { here, due } = await signedIn(asked, ownClient(ctx), state.here!)
   if (due) {
@@ -131,7 +134,9 @@ async function consentOf(
   const client = ownClient(ctx)
   const isClaimable = !String(ctx.oidc.params?.redirect_uri).startsWith('https://')
   const { consent } = (ctx.oidc.result ?? {}) as RequestResult
-  if (consent?.userId === here.userId && consent.sessionId === here.sessionId)
+  const shownFrom = (ctx.oidc.entities.Interaction?.iat ?? 0) * 1000
+  const isSame = client.consentsFrom < shownFrom + 1000
+  if (isSame && consent?.userId === here.userId && consent.sessionId === here.sessionId)
     return isClaimable ? 'not needed' : 'given'
   if (
     isClaimable ||

@@ -114,6 +114,24 @@ t.test('a person who does not consent is sent back, and one who is no member', a
   t.match((await other.visit(denied.refresh!)).refresh, /[?&]error=access_denied/)
 })
 
+t.test('a client that changes while its consent page is open asks again, or gets no code', async (t) => {
+  const app = await openApplication(service, owner, { scopes: ['openid'] })
+  const at = `/api/v1/oauth-clients/${app.client.id}/`
+  const browser = openBrowser(service)
+  const open = async () => {
+    service.advance(2_000)
+    const seen = await browser.visit((await request(app, { scope: 'openid email' })).path)
+    if (/name="email"/.test(seen.text)) await browser.visit((await signIn(browser, member)).refresh!)
+    service.advance(2_000)
+  }
+  const allow = async () => browser.visit((await browser.send({ decision: 'allow' })).refresh!)
+  await open()
+  await expect(200, owner.patch(at, { scopes: ['openid', 'email'] }))
+  t.equal((await allow()).title, 'Continue to Shop', 'for more than was shown')
+  await expect(200, owner.patch(at, { redirect_uris: ['https://other.example/callback'] }))
+  t.notMatch((await allow()).refresh ?? '', /[?&]code=/, 'the address is registered no more')
+})
+
 t.test('prompt=login and max_age ask again for the password, once', async (t) => {
   const { browser } = await tokensFor(service, shop, member)
   const fresh: Record<string, string>[] = [{ prompt: 'login' }, { prompt: 'login consent' }, { max_age: '0' }]
