@@ -518,6 +518,12 @@ export const de: Texts = {
       invited: (tenant) => `Sie sind zu ${tenant} eingeladen`,
       seeInvitation: 'Einladung ansehen',
     },
+    connected: {
+      title: 'Verbundene Anwendungen',
+      lead: 'Sie sind bei diesen Anwendungen angemeldet. Eine, die Sie trennen, fragt Sie erneut.',
+      none: 'Sie sind bei keiner Anwendung angemeldet.',
+      end: (client: string) => `${client} trennen`,
+    },
     organisation: { title: 'Organisation wählen', lead: 'Sie gehören zu mehreren. Wohin möchten Sie?' },
     consent: {
       title: (client: string) => `Weiter zu ${client}`,

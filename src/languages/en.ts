@@ -531,6 +531,12 @@ export const en = {
       invited: (tenant: string) => `You are invited to ${tenant}`,
       seeInvitation: 'See the invitation',
     },
+    connected: {
+      title: 'Connected applications',
+      lead: 'You are signed in to these applications. One that you disconnect asks you again.',
+      none: 'You are signed in to no application.',
+      end: (client: string) => `Disconnect ${client}`,
+    },
     organisation: {
       title: 'Choose an organisation',
       lead: 'You belong to several. Where do you want to go?',

@@ -2,6 +2,7 @@ import type { Middleware } from 'koa'
 import type { Calls, PageDeps } from '../pages/sign-in/calls.ts'
 import type { SignInPage } from '../pages/sign-in/visit.ts'
 import type { AnswerProtocol } from './answer-protocol.ts'
+import { connectedPage } from './grants/connected-page.ts'
 import { whyNotOffered } from './offered.ts'
 
 // Most processes of an idle service meet no application. What answers them is loaded with the first one.
@@ -34,7 +35,7 @@ export function openidConnect(deps: PageDeps, calls: Calls): Middleware {
   }
 }
 
-/** The page of the sign-in that asks for consent. */
+/** The pages of the sign-in that ask for consent, and show to whom it was given. */
 export function consentPages(deps: PageDeps, calls: Calls): SignInPage[] {
   const open = async () => (await import('./consent-page.ts')).consentPage(deps, calls)
   return [
@@ -43,6 +44,7 @@ export function consentPages(deps: PageDeps, calls: Calls): SignInPage[] {
       show: async (visit) => (await open()).show(visit),
       submit: async (visit) => (await open()).submit!(visit),
     },
+    connectedPage(calls),
   ]
 }
 

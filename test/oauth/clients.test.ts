@@ -7,7 +7,7 @@ import { readConfig } from '../../src/settings/config.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { eventsOf, expect, look } from '../tenancy/staff.ts'
-import { openApplication, request, tokensFor } from './relying-party.ts'
+import { openApplication, openBrowser, request, tokensFor } from './relying-party.ts'
 
 const service = await sharedService(t, { workers: false })
 const all = '/api/v1/oauth-clients/'
@@ -313,4 +313,18 @@ t.test('owners, admins and auditors see the grants of the tenant; owners and adm
     'the application is deleted',
   )
   await expect(204, firm.delete(`${grants}${(await idsOf())[0].id}/`))
+})
+
+t.test('the pages of sign-in show a person the same, with buttons', async (t) => {
+  const firm = await service.signUp()
+  const app = await openApplication(service, firm, { name: 'Planner' })
+  const person = await colleague(service, firm)
+  const { tokens, browser } = await tokensFor(service, app, person, offline)
+  t.match((await browser.visit('/sign-in/')).text, /Connected applications/)
+  t.match((await browser.visit('/sign-in/applications/')).text, /Disconnect Planner/)
+  const [{ id }] = (await expect(200, person.get(own))).results
+  t.match((await browser.send({ id })).text, /You are signed in to no application/)
+  await t.rejects(oidc.refreshTokenGrant(app.config, tokens.refresh_token!), invalidGrant)
+  const strange = openBrowser(service)
+  t.equal((await strange.visit('/sign-in/applications/')).title, 'Sign in')
 })

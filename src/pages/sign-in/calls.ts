@@ -79,6 +79,8 @@ export function callsOf(deps: PageDeps, routes: readonly Route[]) {
     showOwnPasskey: call('POST', 'auth/passkeys/verify'),
     profile: call('GET', 'users/me'),
     invitations: call('GET', 'users/me/invitations'),
+    authorizations: call('GET', 'users/me/authorizations'),
+    disconnect: call('DELETE', 'users/me/authorizations/:id'),
     switchTenant: call('POST', 'auth/switch-tenant'),
     logOut: call('POST', 'auth/logout'),
     confirmAddress: routeCall(deps, naming, session),

@@ -98,6 +98,7 @@ ${invitations.map(
   (one) =>
     html`<p class="who"><span>${texts.signedIn.invited(one.tenant.name)}</span> ${link(visit, `invitation/received/${one.id}`, texts.signedIn.seeInvitation)}</p>\n`,
 )}${memberships.length > 1 ? html`<p>${link(visit, 'organisation', texts.signedIn.switch)}</p>` : null}
+<p>${link(visit, 'applications', texts.connected.title)}</p>
 ${form(visit, 'sign-out', button(texts.signedIn.signOut, { quiet: true }))}`,
   )
 }
