@@ -71,7 +71,7 @@ async function test(): Promise<number> {
     all: flag('The nightly tests, too'),
     distributed: flag('On a distributed Postgres'),
     // More than cores, because half of their time tests wait: for Postgres, a browser, or a time to pass.
-    jobs: defaulted('<n>', 'Number of parallel processes', wholeNumber(1, 99), 6),
+    jobs: defaulted('<n>', 'Number of parallel processes', wholeNumber(1, 99), 4),
   })
   const times = JSON.parse(await readFile(timesFile, 'utf8').catch(() => '{}')) as Record<string, number>
   const citus = values.distributed ? await findCitus() : null

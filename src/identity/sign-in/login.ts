@@ -97,7 +97,7 @@ const awaitsProof = ({ config }: Deps, { email_verified, has_signed_in }: Creden
 
 /**
  * Compares a password with the credentials of an address. Null, after the same time, for an unknown address, a wrong
- * password an inactive person, and an account that waits for its first proof. Replaces a hash that has outdated parameters. `passwordHash` is the hash that the
+ * password, an inactive person, and an account that waits for its first proof. Replaces a hash that has outdated parameters. `passwordHash` is the hash that the
  * password has now: it must still be the person's at the sign-in.
  */
 async function comparePassword(
