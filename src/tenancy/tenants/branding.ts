@@ -121,7 +121,9 @@ export function brandOf(
 ): Brand | null {
   if (!logo && Object.keys(branding).length === 0) return null
   const { terms_url: terms, privacy_url: privacy, support_email: support } = branding
-  const links = { terms, privacy, support: support && `mailto:${support}` }
+  // RFC 6068: an unescaped `?` would begin headers of the mail.
+  const mailto = support && `mailto:${encodeURIComponent(support).replace('%40', '@')}`
+  const links = { terms, privacy, support: mailto }
   return {
     name: branding.name ?? freeText.parse(name),
     logo: logo && { url: `${publicUrl}${logoPath(id, logo.file)}`, width: logo.width, height: logo.height },

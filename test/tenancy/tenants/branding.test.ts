@@ -214,7 +214,7 @@ const nord = {
   name: '<b>Nord & "Wind"</b>',
   accent: '#7a1f5c',
   terms_url: 'https://nord.example/terms?a=1&b=2',
-  support_email: 'help@nord.example',
+  support_email: 'help?bcc=x@nord.example',
 }
 const escaped = '&lt;b&gt;Nord &amp; &quot;Wind&quot;&lt;/b&gt;'
 
@@ -231,7 +231,7 @@ t.test(
     t.match(mail.html, `${path}" alt="${escaped}" width="160" height="40"`)
     t.match(mail.html, 'background:#7a1f5c')
     t.match(mail.html, 'href="https://nord.example/terms?a=1&amp;b=2"')
-    t.match(mail.html, 'href="mailto:help@nord.example"')
+    t.match(mail.html, 'href="mailto:help%3Fbcc%3Dx@nord.example"')
     t.notMatch(mail.html, '<b>Nord')
     t.ok(Buffer.byteLength(mail.html) <= 30_000)
 
@@ -248,7 +248,7 @@ t.test(
         text,
         'href="https://nord.example/terms?a=1&amp;b=2" target="_blank" rel="noopener noreferrer">Terms<',
       )
-      t.match(text, 'href="mailto:help@nord.example"')
+      t.match(text, 'href="mailto:help%3Fbcc%3Dx@nord.example"')
       t.notMatch(text, /Privacy|<b>Nord|style=|<style/)
       t.notMatch(headers.get('content-security-policy'), 'unsafe')
       t.ok(Buffer.byteLength(text) <= 30_000)
