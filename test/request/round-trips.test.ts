@@ -21,10 +21,10 @@ const member = await ada.get(`${tenant}/members/`)
 const key = await ada.post('/api/v1/users/me/keys/', { name: 'Laptop' })
 let { refresh } = await service.logIn(ada)
 
-/** The ids of four new objects, one for each run. */
+/** The ids of six new objects, one for each run. */
 async function made(path: string): Promise<string[]> {
   const answers = await Promise.all(
-    ['A', 'B', 'C', 'D'].map((name) => ada.post(path, { name: `Spare ${name}` })),
+    ['A', 'B', 'C', 'D', 'E', 'F'].map((name) => ada.post(path, { name: `Spare ${name}` })),
   )
   return answers.map(({ body }) => body.id)
 }
