@@ -89,12 +89,21 @@ async function plant(tally: Tally, service: Service): Promise<Planted> {
     owner.post('/api/v1/webhooks/', { url: 'https://hooks.example.com/%3Cimg%3E' }),
   )
   const policy = await expect(201, owner.post('/api/v1/policies/', { ...denial, name: `${markup} policy` }))
+  const application = await expect(
+    201,
+    owner.post('/api/v1/oauth-clients/', {
+      name: `${markup} application`,
+      kind: 'web',
+      redirect_uris: ['https://app.example/%3Cimg%3E'],
+    }),
+  )
   return {
     owner,
     secrets: await secretsOf(service, owner, webhook),
     ids: {
       '/approvals/': waiting,
       '/policies/': policy.id,
+      '/applications/': application.id,
       '/webhooks/': webhook.id,
       '/service-accounts/': (await expect(200, owner.get('/api/v1/service-accounts/'))).results[0].id,
       '/decisions/': (await expect(200, owner.get('/api/v1/decisions/'))).results[0].id,
