@@ -1,4 +1,5 @@
 import type { Context } from 'koa'
+import { pathPrefix } from '../http/path-prefix.ts'
 import type { Calls, PageDeps } from '../pages/sign-in/calls.ts'
 import { signOut } from '../pages/sign-in/session.ts'
 import type { WritePage } from '../pages/sign-in/write-page.ts'
@@ -25,7 +26,7 @@ interface Wish {
 
 /**
  * RP-initiated logout (OpenID Connect RP-Initiated Logout 1.0). An application that shows an ID token of this session signs its
- * person out; else a page asks. An address that is not registered is an error, and nobody is sent there.
+ * person out; else a page asks. An address that is not registered is an error, and it is not followed.
  */
 export async function logOut(parts: LogoutParts, http: Context): Promise<void> {
   const { deps, calls, writePage } = parts
@@ -37,10 +38,10 @@ export async function logOut(parts: LogoutParts, http: Context): Promise<void> {
   const isOwn = here && wish.client && wish.sid === sidOf(here.sessionId, wish.client.id)
   if (here && !isOwn) {
     const back = wish.to === null ? '' : `?${new URLSearchParams({ return_to: afterwards(deps, wish.to) })}`
-    return leave(http, `${prefixOf(deps)}/sign-in/sign-out/${back}`)
+    return leave(http, `${pathPrefix(deps.publicUrl())}/sign-in/sign-out/${back}`)
   }
   if (here) await signOut(deps, calls, http)
-  leave(http, wish.to ?? `${prefixOf(deps)}/sign-in/signed-out/`)
+  leave(http, wish.to ?? `${pathPrefix(deps.publicUrl())}/sign-in/signed-out/`)
 }
 
 const purpose = 'oauth-logout'
@@ -114,8 +115,6 @@ function onlyTexts(query: Context['query']): Record<string, string> | null {
     ? Object.fromEntries(entries as [string, string][])
     : null
 }
-
-const prefixOf = ({ publicUrl }: PageDeps) => new URL(publicUrl()).pathname.replace(/\/$/, '')
 
 function leave(http: Context, to: string): void {
   http.status = 303

@@ -1,6 +1,7 @@
 import type { Configuration } from 'oidc-provider'
 import { nilUuid } from '../crypto/uuid.ts'
 import { readInTenant } from '../database/executor/read.ts'
+import { pathPrefix } from '../http/path-prefix.ts'
 import { clientUses } from '../identity/rate-limits/limits.ts'
 import type { Calls, PageDeps } from '../pages/sign-in/calls.ts'
 import type { WritePage } from '../pages/sign-in/write-page.ts'
@@ -166,8 +167,7 @@ function pageOf(issuer: string, ctx: OidcContext, uid: string): string {
   const query = new URLSearchParams({ return_to: `/oauth/authorize/${uid}`, organization })
   for (const name of ['login_hint', 'ui_locales'])
     if (typeof params?.[name] === 'string') query.set(name, String(params[name]))
-  const prefix = new URL(issuer).pathname.replace(/\/$/, '')
-  return `${prefix}/sign-in/${page && `${page}/`}?${query}`
+  return `${pathPrefix(issuer)}/sign-in/${page && `${page}/`}?${query}`
 }
 
 /** A page for people whose application made a request that cannot be answered; JSON for programs. */

@@ -1,4 +1,5 @@
 import type { Middleware } from 'koa'
+import { pathPrefix } from '../http/path-prefix.ts'
 import type { Calls, PageDeps } from '../pages/sign-in/calls.ts'
 import type { SignInPage } from '../pages/sign-in/visit.ts'
 import type { AnswerProtocol } from './answer-protocol.ts'
@@ -55,6 +56,6 @@ const endpoints = /^\/oauth\/(authorize(\/[\w-]{1,64})?|token|userinfo|logout)$/
 function pathOf({ publicUrl }: PageDeps, path: string): string | null {
   if (endpoints.test(path)) return path
   const [, document = null, behind = ''] = wellKnown.exec(path) ?? []
-  const own = new URL(publicUrl()).pathname.replace(/\/$/, '')
+  const own = pathPrefix(publicUrl())
   return behind === '' || behind.replace(/\/$/, '') === own ? document : null
 }

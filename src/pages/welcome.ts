@@ -1,5 +1,6 @@
 import type { Middleware } from 'koa'
 import { notFound } from '../errors.ts'
+import { pathPrefix } from '../http/path-prefix.ts'
 
 /** What the page at `/` says about the service. */
 interface Welcome {
@@ -28,7 +29,7 @@ export function welcomePage({
     const base = publicUrl()
     if (ctx.accepts('json', 'html') === 'html') {
       // Only a path, because the browser may use another host name than the public one.
-      ctx.redirect(`${new URL(base).pathname.replace(/\/$/, '')}${consoleEnabled ? '/console/' : '/docs'}`)
+      ctx.redirect(`${pathPrefix(base)}${consoleEnabled ? '/console/' : '/docs'}`)
       return
     }
     ctx.type = 'application/json; charset=utf-8'

@@ -1,5 +1,6 @@
 import type { Context, Middleware } from 'koa'
 import { ApiError } from '../../errors.ts'
+import { pathPrefix } from '../../http/path-prefix.ts'
 import type { RouteCall } from '../../request/request-path.ts'
 import { beginCookie } from '../browser-session/change-cookies.ts'
 import { consoleCookie } from '../browser-session/cookie.ts'
@@ -25,7 +26,7 @@ export function enterConsole(deps: PageDeps, { profile }: Calls): Middleware {
     const path = chain ? `/console${page}` : `/sign-in/?${signInQuery(here, page)}`
     http.set('Cache-Control', 'no-store')
     http.status = 303
-    http.set('Location', new URL(deps.publicUrl()).pathname.replace(/\/$/, '') + path)
+    http.set('Location', pathPrefix(deps.publicUrl()) + path)
   }
 }
 

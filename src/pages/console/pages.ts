@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import type { Middleware } from 'koa'
 import { notFound } from '../../errors.ts'
+import { pathPrefix } from '../../http/path-prefix.ts'
 import { asset } from '../asset.ts'
 
 const folder = new URL('../../../packages/console/bundle/', import.meta.url)
@@ -68,7 +69,7 @@ export function consolePages(publicUrl: () => string): Middleware {
 }
 
 function html(issuer: string, { script, style, parts }: Index): string {
-  const prefix = new URL(issuer).pathname.replace(/\/$/, '')
+  const prefix = pathPrefix(issuer)
   return `<!doctype html>
 <html lang="en" data-prefix="${prefix}" data-issuer="${issuer}">
 <head>

@@ -1,4 +1,5 @@
 import type { Context } from 'koa'
+import { pathPrefix } from '../../http/path-prefix.ts'
 import { chooseLanguage } from '../../languages/choose-language.ts'
 import type { PageDeps } from './calls.ts'
 import { formToken, newFlow, readFlow, writeFlow } from './flow.ts'
@@ -22,7 +23,7 @@ export function visitOf(deps: PageDeps, http: Context, form: Record<string, stri
     isHosted: deps.config.HOSTED_PAGES,
     texts: texts.pages,
     language: texts.code,
-    prefix: new URL(deps.publicUrl()).pathname.replace(/\/$/, ''),
+    prefix: pathPrefix(deps.publicUrl()),
     flow,
     keep,
     formToken: formToken(deps, flow),
