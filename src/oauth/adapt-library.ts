@@ -23,7 +23,6 @@ export function adaptLibrary(
   const { Client, Grant, OIDCContext, RefreshToken, Session, urlFor } = provider as Untyped
   const { limiters } = deps
 
-  // PUBLIC_URL names the service, whatever address a proxy asks for.
   // `offline_access` needs no `prompt=consent` here: the library would drop it.
   const prompts = {
     get(this: { params?: { prompt?: string } }) {
@@ -34,6 +33,7 @@ export function adaptLibrary(
       })(this.params?.prompt?.split(' '))
     },
   }
+  // PUBLIC_URL names the service, whatever address a proxy asks for.
   Object.defineProperties(OIDCContext.prototype, { urlFor: { value: urlFor.bind(provider) }, prompts })
 
   // The browser's session is ours, so the library neither stores one nor sets its cookie.

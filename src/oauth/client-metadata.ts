@@ -16,7 +16,7 @@ export interface OwnClient {
 /** What this service knows of a client of the library. */
 export const ownOf = (client: unknown): OwnClient => (client as { own: OwnClient }).own
 
-/** A client as the library reads it. Its secret stands for the hashes of the secrets: see `holdsSecret`. */
+/** A client as the library reads it. Its secret stands for the hashes of the secrets: see {@link hashAmong}. */
 export function metadataOf(client: UsableClient, algorithms: readonly string[]) {
   const { tenant_id: tenantId, id } = client
   const own: OwnClient = {

@@ -23,7 +23,7 @@ export interface Due {
 }
 
 /** What the consent page wrote into a request, and since when (s) a sign-in counts as one for it. */
-export interface RequestResult {
+interface RequestResult {
   since?: number
   consent?: { userId: string; sessionId: string }
 }

@@ -16,9 +16,9 @@ export type ModelKind =
   | 'RefreshToken'
 
 /** The key of a row. The ids of codes and tokens are the codes and tokens, so they are not stored. */
-export const hashOfModel = (kind: ModelKind, id: string): Buffer => hash('sha256', `${kind}.${id}`, 'buffer')
+const hashOfModel = (kind: ModelKind, id: string): Buffer => hash('sha256', `${kind}.${id}`, 'buffer')
 
-export interface NewModel {
+interface NewModel {
   kind: ModelKind
   id: string
   sessionId: string | null
@@ -54,7 +54,7 @@ const modelRow = z.object({
   consumed_at: z.number().nullable(),
 })
 
-export type ModelRow = z.infer<typeof modelRow>
+type ModelRow = z.infer<typeof modelRow>
 
 /** A row that has not expired, or null. As the system role. */
 export function findModel(read: Read, kind: ModelKind, id: string, now: number): Promise<ModelRow | null> {

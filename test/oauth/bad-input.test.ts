@@ -24,7 +24,7 @@ const odd = [
   '\r\nX: y',
 ]
 
-/** Asks, and gives the status. An answer is never a fault of ours, and nobody is sent to an address that is not registered. */
+/** Asks, and gives the status. An answer is never a fault of ours, and leads to registered addresses only. */
 async function ask(t: Test, path: string, init: RequestInit, about: string): Promise<void> {
   const answer = await fetch(`${service.url}${path}`, { redirect: 'manual', ...init })
   await answer.text()

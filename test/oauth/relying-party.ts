@@ -42,7 +42,7 @@ export async function request({ config }: Pick<Application, 'config'>, more: Rec
   return { path: `${url.pathname}${url.search}`, checks }
 }
 
-/** A browser in which nobody is signed in. */
+/** A browser without a session. */
 export const openBrowser = (service: Service) => openPages(service)
 export type Browser = ReturnType<typeof openBrowser>
 

@@ -232,7 +232,7 @@ t.test('codes and tokens of another client, and wrong secrets, are refused and e
   t.ok(await oidc.refreshTokenGrant(shop.config, tokens.refresh_token!))
 })
 
-t.test('a wrong redirect URI or client is a page of ours, and nobody is sent there', async (t) => {
+t.test('a wrong redirect URI or client is a page of ours, and leads nowhere', async (t) => {
   const browser = openBrowser(service)
   for (const redirect_uri of [
     'https://evil.example/',

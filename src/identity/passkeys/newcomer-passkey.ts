@@ -27,7 +27,7 @@ const name = 'Passkey'
 
 /**
  * The id of the account to come, which the passkey holds: the same for each use of the token. A UUIDv7 with the time of the
- * invitation; without the token nobody can tell it.
+ * invitation; without the token it cannot be told.
  */
 export function newcomerId({ id }: Pick<Offer, 'id'>, token: string): string {
   const hash = createHash('sha256').update(`newcomer ${token}`).digest()

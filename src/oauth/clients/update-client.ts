@@ -30,7 +30,7 @@ export async function updateClient(
   const next = { ...wanted, first_party: wanted.first_party && (!leadsElsewhere || keepsFirstParty(caller)) }
   if (isDeepStrictEqual(auditedClient(next), auditedClient(client))) return client
   assertSound(next)
-  // Whoever may not have its permissions can still switch it off.
+  // An editor who lacks its permissions can still switch it off.
   if (!isDeepStrictEqual(given, { is_active: false })) assertMayEdit(caller, next, client)
   const isVoid = leadsElsewhere || !isDeepStrictEqual(next.scopes, client.scopes)
   const changed = { ...next, consents_from: isVoid ? at : client.consents_from, version: client.version + 1 }

@@ -67,7 +67,7 @@ export const brandingRow = z.object({
   privacy_url: z.string().optional(),
   support_email: z.string().optional(),
 })
-export type BrandingRow = z.infer<typeof brandingRow>
+type BrandingRow = z.infer<typeof brandingRow>
 
 /** The branding after a change, which is merged member by member. */
 export const changedBranding = (before: BrandingRow, change: z.output<typeof brandingChange>): BrandingRow =>
