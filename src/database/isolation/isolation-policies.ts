@@ -71,7 +71,10 @@ export const frozenPolicies = [
   'memberships system_all: all to bailiwick_system using true check true',
   `memberships worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
   'notice_windows worker_all: all to bailiwick_worker using true check true',
+  'oauth_client_secrets system_notes_use: update to bailiwick_system using true check true',
+  'oauth_client_secrets system_reads: select to bailiwick_system using true',
   `oauth_client_secrets worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
+  'oauth_clients system_notes_use: update to bailiwick_system using true check true',
   'oauth_clients system_reads: select to bailiwick_system using true',
   `oauth_clients worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
   'oauth_models system_all: all to bailiwick_system using true check true',
@@ -171,8 +174,8 @@ export const secretReaders: Record<string, string[]> = {
   'mails.content_sealed': ['bailiwick_worker'],
   'manifest_webhooks.previous_secret_sealed': ['bailiwick_system', 'bailiwick_worker'],
   'manifest_webhooks.secret_sealed': ['bailiwick_system', 'bailiwick_worker'],
-  // The API looks a client up within its tenant, which the id of the client names.
-  'oauth_client_secrets.secret_hash': ['bailiwick_api'],
+  // The API looks a client up within its tenant; the system role together with a code or token.
+  'oauth_client_secrets.secret_hash': ['bailiwick_api', 'bailiwick_system'],
   'oauth_models.id_hash': ['bailiwick_system', 'bailiwick_worker'],
   'otp_devices.secret_sealed': ['bailiwick_system'],
   'otp_email_codes.code_hash': ['bailiwick_system'],

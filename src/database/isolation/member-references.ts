@@ -21,3 +21,16 @@ export function forgetMember(tx: Tx, tenantId: string, userId: FragmentSqlToken)
       update ${name} set ${reference} = null where tenant_id = ${tenantId} and ${reference} = ${userId}`)
   }
 }
+
+/**
+ * Ends what applications of a tenant may do for a person: their grants, codes, tokens and consents, and the sessions of
+ * grants. It is done with the commit, in the scope of that person.
+ */
+export function endGrants(tx: Tx, { tenantId, userId }: { tenantId: string; userId: string }): void {
+  tx.atCommit(() => {
+    tx.addScope('user', userId)
+    const ofMember = sql.fragment`tenant_id = ${tenantId} and user_id = ${userId}`
+    tx.later(sql.unsafe`delete from oauth_models where ${ofMember}`)
+    tx.later(sql.unsafe`delete from sessions where ${ofMember} and kind = 'grant'`)
+  })
+}

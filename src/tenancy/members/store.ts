@@ -5,7 +5,7 @@ import { idRow } from '../../database/executor/row-schemas.ts'
 import { listsOfValues } from '../../database/executor/rows.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
-import { forgetMember } from '../../database/isolation/member-references.ts'
+import { endGrants, forgetMember } from '../../database/isolation/member-references.ts'
 import { willName } from '../../database/locks.ts'
 import { isFromBefore } from '../../database/proven-address.ts'
 import { dataTypes } from '../../policy-engine/compile/conditions.ts'
@@ -216,7 +216,9 @@ export async function deleteMember(
     'memberships',
     sql.fragment`delete from memberships where tenant_id = ${tenantId} and id = ${memberId}`,
   )
-  if (userId !== null) deletePersonMembership(tx, tenantId, userId)
+  if (userId === null) return
+  deletePersonMembership(tx, tenantId, userId)
+  endGrants(tx, { tenantId, userId })
 }
 
 /**

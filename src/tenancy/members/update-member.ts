@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Tx } from '../../database/executor/transaction.ts'
+import { endGrants } from '../../database/isolation/member-references.ts'
 import type { Versions } from '../../database/version.ts'
 import type { Deps } from '../../deps.ts'
 import { invalidField } from '../../errors.ts'
@@ -19,7 +20,8 @@ import { recordMemberChange } from './record-member-change.ts'
 import { changeMember, type MemberRow, replaceRoles } from './store.ts'
 
 /**
- * Changes a membership; it takes effect at the member's next request. Does nothing when nothing changes. 403 for roles
+ * Changes a membership; it takes effect at the member's next request. Suspending it ends what applications may do for the
+ * member. Does nothing when nothing changes. 403 for roles
  * with permissions that the caller lacks and for members above the caller, 409 `last_owner` and `key_taken`.
  */
 export async function updateMember(
@@ -57,6 +59,7 @@ export async function updateMember(
   } = changed
   if (externalId !== member.external_id) await nameMember(tx, { tenantId, memberId, externalId })
   changeMember(tx, { tenantId, id: memberId, status, attributes, departmentId, managerId, at })
+  if (status === 'suspended' && member.user_id) endGrants(tx, { tenantId, userId: member.user_id })
   if (member.roles.includes('owner')) await assertOwnerRemains(tx, tenantId)
   const changes = changesBetween(auditedMember(member), auditedMember(changed))
   await recordMemberChange(tx, caller, at, member, { what: 'changed', action: 'member:update', changes })

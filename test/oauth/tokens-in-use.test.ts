@@ -1,0 +1,169 @@
+import * as oidc from 'openid-client'
+import t from 'tap'
+import { colleague } from '../helpers/colleague.ts'
+import { startService } from '../helpers/service.ts'
+import { expect, look } from '../tenancy/staff.ts'
+import { authorize, callback, openApplication, openBrowser, request, tokensFor } from './relying-party.ts'
+
+const service = await startService(t, { workers: false })
+const owner = await service.signUp()
+const member = await colleague(service, owner)
+const shop = await openApplication(service, owner)
+/** What the library for relying parties throws. */
+const invalidGrant = { error: 'invalid_grant' } as unknown as Error
+
+t.test('a code is exchanged once: of 50 at a time one wins', async (t) => {
+  for (let round = 0; round < 4; round++) {
+    const { path, checks } = await request(shop)
+    const answer = await authorize(openBrowser(service), member, path)
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 50 }, () => oidc.authorizationCodeGrant(shop.config, answer, checks)),
+    )
+    const won = outcomes.filter((one) => one.status === 'fulfilled')
+    t.equal(won.length, 1)
+    for (const one of outcomes) if (one.status === 'rejected') t.equal(one.reason.error, 'invalid_grant')
+    const { value } = won[0]!
+    t.ok(await oidc.fetchUserInfo(shop.config, value.access_token, member.id), 'the others end nothing')
+  }
+})
+
+t.test('a code that is used again later ends what it gave', async (t) => {
+  const { tokens, answer, checks } = await tokensFor(service, shop, member)
+  const replay = () => oidc.authorizationCodeGrant(shop.config, answer, checks)
+  await t.rejects(replay(), invalidGrant)
+  t.ok(
+    await oidc.fetchUserInfo(shop.config, tokens.access_token, member.id),
+    'within 10 s it is refused, and no more',
+  )
+  service.advance(11_000)
+  await t.rejects(replay(), invalidGrant)
+  await t.rejects(oidc.fetchUserInfo(shop.config, tokens.access_token, member.id))
+  await t.rejects(oidc.refreshTokenGrant(shop.config, tokens.refresh_token!), invalidGrant)
+})
+
+t.test('refresh tokens rotate, and parallel uses get one successor', async (t) => {
+  const { tokens } = await tokensFor(service, shop, member)
+  const first = tokens.refresh_token!
+  const all = await Promise.all(Array.from({ length: 50 }, () => oidc.refreshTokenGrant(shop.config, first)))
+  const [second, ...others] = [...new Set(all.map((one) => one.refresh_token))]
+  t.same(others, [])
+  t.not(second, first)
+  t.match(all[0]!.claims(), { sub: member.id, tenant_id: owner.tenantId })
+  const third = (await oidc.refreshTokenGrant(shop.config, second!)).refresh_token!
+  await t.rejects(oidc.refreshTokenGrant(shop.config, first), invalidGrant, 'its successor was used')
+  t.equal(
+    (await oidc.refreshTokenGrant(shop.config, second!)).refresh_token,
+    third,
+    'a lost answer is given again',
+  )
+  service.advance(11_000)
+  await t.rejects(oidc.refreshTokenGrant(shop.config, second!), invalidGrant)
+  await t.rejects(oidc.refreshTokenGrant(shop.config, third), invalidGrant, 'a replay ends the grant')
+})
+
+t.test('codes and tokens of another client, and wrong secrets, are refused and end nothing', async (t) => {
+  const other = await openApplication(service, owner, { name: 'Other' })
+  const { tokens } = await tokensFor(service, shop, member)
+  await t.rejects(oidc.refreshTokenGrant(other.config, tokens.refresh_token!), invalidGrant)
+  const { path, checks } = await request(shop)
+  const answer = await authorize(openBrowser(service), member, path)
+  await t.rejects(oidc.authorizationCodeGrant(other.config, answer, checks), invalidGrant)
+  const wrong = new oidc.Configuration(
+    shop.config.serverMetadata(),
+    shop.client.id,
+    {},
+    oidc.ClientSecretPost('bws_no'),
+  )
+  await t.rejects(oidc.refreshTokenGrant(wrong, tokens.refresh_token!))
+  const token = (fields: Record<string, string>, headers: Record<string, string> = {}) =>
+    fetch(`${service.url}/oauth/token`, { method: 'POST', body: new URLSearchParams(fields), headers })
+  const basic = (secret: string) => ({
+    Authorization: `Basic ${Buffer.from(`${shop.client.id}:${secret}`).toString('base64')}`,
+  })
+  const refused = await token(
+    { grant_type: 'refresh_token', refresh_token: tokens.refresh_token! },
+    basic('bws_no'),
+  )
+  t.equal(refused.status, 401)
+  t.equal(refused.headers.get('cache-control'), 'no-store')
+  t.match(await refused.json(), { error: 'invalid_client' })
+  const code = answer.searchParams.get('code')!
+  const exchange = { grant_type: 'authorization_code', code, redirect_uri: callback }
+  const verifier = checks.pkceCodeVerifier
+  for (const fields of [
+    exchange,
+    { ...exchange, code_verifier: `${verifier}x` },
+    { ...exchange, code_verifier: verifier, redirect_uri: `${callback}/` },
+    { ...exchange, code_verifier: verifier, redirect_uri: callback.toUpperCase() },
+  ])
+    t.match(await (await token(fields, basic(shop.secret))).json(), { error: 'invalid_grant' })
+  t.ok(await oidc.authorizationCodeGrant(shop.config, answer, checks))
+  t.ok(await oidc.refreshTokenGrant(shop.config, tokens.refresh_token!))
+})
+
+t.test('a removed member, a disabled client and an ended session are refused at the next use', async (t) => {
+  const person = await colleague(service, owner)
+  const { tokens, browser } = await tokensFor(service, shop, person)
+  await expect(200, owner.patch(`/api/v1/oauth-clients/${shop.client.id}/`, { is_active: false }))
+  await t.rejects(oidc.refreshTokenGrant(shop.config, tokens.refresh_token!))
+  await t.rejects(oidc.fetchUserInfo(shop.config, tokens.access_token, person.id))
+  await expect(200, owner.patch(`/api/v1/oauth-clients/${shop.client.id}/`, { is_active: true }))
+  const renewed = await oidc.refreshTokenGrant(shop.config, tokens.refresh_token!)
+  await browser.visit('/sign-in/')
+  await browser.send({}, 'sign-out')
+  await t.rejects(oidc.refreshTokenGrant(shop.config, renewed.refresh_token!), invalidGrant)
+
+  const next = await tokensFor(service, shop, person)
+  const members = `/api/v1/tenants/${owner.tenantId}/members/`
+  const [{ id }] = (await expect(200, owner.get(`${members}?user_id=${person.id}`))).results
+  await expect(204, owner.delete(`${members}${id}/`))
+  await t.rejects(oidc.refreshTokenGrant(shop.config, next.tokens.refresh_token!), invalidGrant)
+  await t.rejects(oidc.fetchUserInfo(shop.config, next.tokens.access_token, person.id))
+  await expect(201, owner.post(members, { user_id: person.id, roles: ['member'] }))
+  await t.rejects(oidc.refreshTokenGrant(shop.config, next.tokens.refresh_token!), invalidGrant, 'nor later')
+  await t.rejects(oidc.fetchUserInfo(shop.config, next.tokens.access_token, person.id))
+})
+
+t.test('who is suspended loses what applications may do for them, also after the return', async (t) => {
+  const person = await colleague(service, owner)
+  const own = await tokensFor(service, shop, person)
+  const lasting = await tokensFor(service, shop, person, { scope: 'openid offline_access' })
+  const { path, checks } = await request(shop)
+  const unused = await authorize(own.browser, person, path)
+  const members = `/api/v1/tenants/${owner.tenantId}/members/`
+  const [{ id }] = (await expect(200, owner.get(`${members}?user_id=${person.id}`))).results
+  const sessions = async () =>
+    (
+      await look(service, 'select kind from sessions where user_id = $1 and ended_at is null order by 1', [
+        person.id,
+      ])
+    ).map(({ kind }) => kind)
+  t.same(await sessions(), ['browser', 'browser', 'grant', 'token'])
+  for (const status of ['suspended', 'active']) {
+    await expect(200, owner.patch(`${members}${id}/`, { status }))
+    for (const { tokens } of [own, lasting]) {
+      await t.rejects(oidc.refreshTokenGrant(shop.config, tokens.refresh_token!), invalidGrant)
+      await t.rejects(oidc.fetchUserInfo(shop.config, tokens.access_token, person.id), {
+        status: 401,
+      } as never)
+    }
+    await t.rejects(oidc.authorizationCodeGrant(shop.config, unused, checks), invalidGrant)
+    t.same(await sessions(), ['browser', 'browser', 'token'], 'the person stays signed in')
+  }
+  t.same(await look(service, 'select from oauth_models where user_id = $1', [person.id]), [])
+  t.ok((await tokensFor(service, shop, person)).tokens.id_token, 'and consents anew')
+})
+
+t.test('a code that is never exchanged leaves no session behind', async (t) => {
+  const person = await colleague(service, owner)
+  const { path, checks } = await request(shop, { scope: 'openid offline_access' })
+  const answer = await authorize(openBrowser(service), person, path)
+  const lasting = () =>
+    look(service, `select from sessions where user_id = $1 and kind = 'grant' and expires_at > $2`, [
+      person.id,
+      new Date(service.now() + 3_600_000),
+    ])
+  t.equal((await lasting()).length, 0)
+  await oidc.authorizationCodeGrant(shop.config, answer, checks)
+  t.equal((await lasting()).length, 1, 'an exchange makes it last')
+})
