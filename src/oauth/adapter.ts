@@ -3,9 +3,9 @@ import { readAsSystem } from '../database/executor/read.ts'
 import { asSystem } from '../database/executor/transaction.ts'
 import type { Deps } from '../deps.ts'
 import { prolongGrantSession } from '../identity/sessions/store.ts'
-import { appendEvent } from '../messages/outbox/append-event.ts'
-import { clientIdOf, readClientId } from './clients/client-id.ts'
-import { consumeModel, deleteGrant, deleteModel, findModel, type ModelKind, putModel } from './store.ts'
+import { readClientId } from './clients/client-id.ts'
+import { endGrant } from './grants/end-grant.ts'
+import { consumeModel, deleteModel, findModel, type ModelKind, putModel } from './store.ts'
 import { isUnusedSuccessor, noteSuccessor, successorsOf } from './successor.ts'
 
 // The library keeps its models here. A code or refresh token that is used again within the grace time loses nothing: the
@@ -26,10 +26,16 @@ interface Refusals {
   used(): Error
   /** What the request of the library keeps; null outside of one. */
   state(): { requestInfo?: { requestId: string } } | null
+  /** Whether the client itself ends the grant (RFC 7009). Otherwise the library ends those whose tokens are used again. */
+  isRevocation(): boolean
 }
 
 /** The storage of one kind of models. */
-export function modelAdapter(deps: AdapterDeps, kind: ModelKind, { used, state }: Refusals): Adapter {
+export function modelAdapter(
+  deps: AdapterDeps,
+  kind: ModelKind,
+  { used, state, isRevocation }: Refusals,
+): Adapter {
   const { db, clock } = deps
   const within = (at: number) => at > clock() - graceMs
 
@@ -85,14 +91,9 @@ export function modelAdapter(deps: AdapterDeps, kind: ModelKind, { used, state }
     async destroy(id) {
       await asSystem(db, reason, async (tx) => {
         if (kind !== 'Grant') return deleteModel(tx, kind, id)
-        const gone = await deleteGrant(tx, id)
-        if (!gone) return
-        const { tenant_id: tenantId, client_id, user_id } = gone
-        await appendEvent(tx, {
-          type: 'application.token_replayed',
-          tenantId,
-          subject: client_id,
-          data: { client_id: clientIdOf({ tenantId, id: client_id }), user_id },
+        await endGrant(tx, {
+          grantId: id,
+          type: isRevocation() ? 'application.grant_revoked' : 'application.token_replayed',
           actorId: null,
           requestId: state()?.requestInfo?.requestId ?? '',
           at: clock(),

@@ -25,6 +25,8 @@ export function protocolAnswers(deps: PageDeps, calls: Calls): AnswerProtocol {
       if (path === '/oauth/logout') return await logOut({ deps, calls, writePage, open }, http)
       if (/^\/oauth\/authorize/.test(path)) await beginAuthorization(deps, calls, http)
       const provider = await open()
+      // The library leaves it out where it revokes.
+      if (path.startsWith('/oauth/')) http.set('Cache-Control', 'no-store')
       http.path = path
       const { params } = http
       await provider.middleware.at(-1)!(http as never, next)

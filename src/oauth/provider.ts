@@ -41,6 +41,7 @@ export function makeProvider(parts: Parts, { jwks, algorithms }: ProviderKeys): 
     loadExistingGrant: (ctx) => settle({ ...parts, ctx }, provider),
     interactions: { policy: policyOf(parts), url: (ctx, { uid }) => pageOf(issuer, ctx, uid) },
     renderError: (ctx, out) => renderError(parts, ctx as OidcContext, { ...out }),
+    features: { ...fixed.features, ...ownTokens(parts) },
     discovery: { end_session_endpoint: `${issuer}/oauth/logout` },
   } satisfies Configuration)
   adaptLibrary(provider, parts)
@@ -56,6 +57,8 @@ const fixed = {
     token: '/oauth/token',
     userinfo: '/oauth/userinfo',
     jwks: '/.well-known/jwks.json',
+    introspection: '/oauth/introspect',
+    revocation: '/oauth/revoke',
   },
   features: {
     devInteractions: off,
@@ -74,12 +77,14 @@ const fixed = {
   extraClientMetadata: { properties: ['own'] },
   allowOmittingSingleRegisteredRedirectUri: false,
   conformIdTokenClaims: false,
-  clientBasedCORS: () => true,
+  // Those who introspect are servers.
+  clientBasedCORS: ({ oidc }) => oidc.route !== 'introspection',
   // A row ends with its session, and each use asks the session: the library need not.
   expiresWithSession: async () => false,
   issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
   rotateRefreshToken: true,
-  revokeGrantPolicy: () => true,
+  // An access token ends alone, when its client says so (RFC 7009 §2.1).
+  revokeGrantPolicy: ({ oidc }) => !(oidc.route === 'revocation' && oidc.entities.AccessToken),
   pkce: { required: (_ctx, client) => ownOf(client).requirePkce },
   cookies: {
     names: { interaction: 'bailiwick-request', resume: 'bailiwick-resume', session: 'bailiwick-none' },
@@ -99,6 +104,7 @@ function adapterOf({ deps, library }: Parts, algorithms: readonly string[]): Con
   const refusals = {
     used: () => new library.errors.InvalidGrant('It was used already'),
     state: () => requestOf(library),
+    isRevocation: () => (library.Provider.ctx as OidcContext | undefined)?.oidc.route === 'revocation',
   }
   return (name) => {
     if (name !== 'Client') return modelAdapter(deps, name as ModelKind, refusals)
@@ -113,7 +119,7 @@ function adapterOf({ deps, library }: Parts, algorithms: readonly string[]): Con
 }
 
 /** The person of a code or token, if they may still be in the tenant of its client; of the browser, while they sign in. */
-function accountFinder({ deps }: Parts): Configuration['findAccount'] {
+function accountFinder({ deps }: Parts): NonNullable<Configuration['findAccount']> {
   return async (ctx, userId, token) => {
     if (!token) return { accountId: userId, claims: async () => ({ sub: userId }) }
     const client = ownOf(ctx.oidc.client)
@@ -135,6 +141,27 @@ function accountFinder({ deps }: Parts): Configuration['findAccount'] {
     }
   }
 }
+
+/**
+ * A client ends its own tokens, and asks whether they work: as they would at this moment, so the session, the person, the
+ * membership and the tenant are asked. To other clients they do not exist.
+ */
+function ownTokens(parts: Parts) {
+  const find = accountFinder(parts)
+  const isOwn: IsAllowed = async (_ctx, client, token) => token.clientId === client.clientId
+  const isLive: IsAllowed = async (ctx, client, token) =>
+    token.clientId === client.clientId && !!(await find(ctx, String(token.accountId), token as never))
+  return {
+    revocation: { enabled: true, allowedPolicy: isOwn },
+    introspection: { enabled: true, allowedPolicy: isLive },
+  }
+}
+
+type IsAllowed = (
+  ctx: OidcContext,
+  client: { clientId: string },
+  token: { clientId?: string | undefined; accountId?: string | undefined },
+) => Promise<boolean>
 
 /** Two prompts ask what `settle` found to be due. */
 function policyOf({ library }: Parts) {

@@ -77,11 +77,16 @@ export function deleteModel(tx: Tx, kind: ModelKind, id: string): void {
   tx.later(sql.unsafe`delete from oauth_models where id_hash = ${sql.binary(hashOfModel(kind, id))}`)
 }
 
-const grantRow = z.object({ tenant_id: z.uuid(), client_id: z.uuid(), user_id: z.uuid() })
+const grantRow = z.object({
+  tenant_id: z.uuid(),
+  client_id: z.uuid(),
+  user_id: z.uuid(),
+  session_id: z.uuid(),
+})
 
 /** Deletes a grant and all its codes and tokens; tells whose it was, or null if it is over. As the system role. */
 export async function deleteGrant(tx: Tx, grantId: string): Promise<z.infer<typeof grantRow> | null> {
   const gone = await tx.any(sql.type(grantRow)`
-    delete from oauth_models where grant_id = ${grantId} returning tenant_id, client_id, user_id`)
+    delete from oauth_models where grant_id = ${grantId} returning tenant_id, client_id, user_id, session_id`)
   return gone[0] ?? null
 }

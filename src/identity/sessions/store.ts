@@ -162,17 +162,24 @@ export function useSession(
 export type EndReason = 'logout' | 'password' | 'deactivated' | 'undone' | 'rejected'
 
 /**
- * Ends a session, and with it its refresh families, which are valid only while this row is; true if the session was
- * still live.
+ * Ends a session, of this kind if one is named, and with it its refresh families, which are valid only while this row is;
+ * true if the session was still live.
  */
 export async function endSession(
   tx: Tx,
-  session: { id: string; userId: string; reason: 'logout' | 'revoked' | 'replay' | 'password'; at: number },
+  session: {
+    id: string
+    userId: string
+    kind?: 'grant'
+    reason: 'logout' | 'revoked' | 'replay' | 'password'
+    at: number
+  },
 ): Promise<boolean> {
   const at = instant(session.at)
+  const ofKind = session.kind ? sql.fragment`and kind = ${session.kind}` : sql.fragment``
   const ended = await tx.maybeOne(sql.type(idRow)`
     update sessions set ended_at = ${at}, end_reason = ${session.reason}
-    where id = ${session.id} and user_id = ${session.userId} and ended_at is null returning id`)
+    where id = ${session.id} and user_id = ${session.userId} and ended_at is null ${ofKind} returning id`)
   return ended !== null
 }
 

@@ -1,15 +1,11 @@
 import { asSystem } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { notFound } from '../../errors.ts'
-import { recordRevoked } from '../../identity/sessions/end-session.ts'
-import { endSession } from '../../identity/sessions/store.ts'
 import { appendAudit, doneBy } from '../../messages/audit/append-audit.ts'
-import { appendEvent } from '../../messages/outbox/append-event.ts'
 import { causedBy } from '../../messages/outbox/caused-by.ts'
 import type { Caller } from '../../request/caller.ts'
-import { clientIdOf } from '../clients/client-id.ts'
 import { forgetConsent } from '../consents.ts'
-import { deleteGrant } from '../store.ts'
+import { endGrant } from './end-grant.ts'
 import { findGrant, type Whose } from './store.ts'
 
 /**
@@ -25,30 +21,12 @@ export async function revokeGrant(
   const at = clock()
   await asSystem(db, 'a grant is of a person, in the tenant of an application', async (tx) => {
     const grant = await findGrant(tx, whose, id, at)
-    const gone = grant && (await deleteGrant(tx, grant.grant_id))
+    const type = 'application.grant_revoked'
+    const gone = grant && (await endGrant(tx, { ...causedBy(caller, at), grantId: grant.grant_id, type }))
     if (!gone) throw notFound()
-    const { tenant_id: tenantId, client_id, user_id: userId } = gone
-    const client = { tenantId, id: client_id }
-    forgetConsent(tx, client, userId)
-    const { session_id: sessionId } = grant
-    const { requestId } = caller.requestInfo
-    if (grant.has_own_session && (await endSession(tx, { id: sessionId, userId, reason: 'revoked', at })))
-      await recordRevoked(tx, {
-        userId,
-        sessionIds: [sessionId],
-        tenantId,
-        actorId: caller.userId,
-        requestId,
-        at,
-      })
-    await appendEvent(tx, {
-      ...causedBy({ ...caller, tenantId }, at),
-      type: 'application.grant_revoked',
-      subject: client_id,
-      data: { client_id: clientIdOf(client), user_id: userId },
-    })
+    forgetConsent(tx, gone.client, gone.userId)
     await appendAudit(tx, {
-      ...doneBy({ ...caller, tenantId }, at),
+      ...doneBy({ ...caller, tenantId: gone.client.tenantId }, at),
       action: 'userId' in whose ? 'oauth_grant:revoke_own' : 'oauth_grant:revoke',
       target: { type: 'oauth_grant', id },
     })

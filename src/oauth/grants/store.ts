@@ -73,12 +73,12 @@ export function countGrants(read: Read, whose: Whose, page: ListPage, now: numbe
   return read.oneFirst(sql.type(countRow)`select count(*) ${live(whose, now)} ${page.conditions}`)
 }
 
-const foundRow = z.object({ grant_id: z.string(), session_id: z.uuid(), has_own_session: z.boolean() })
+const foundRow = z.object({ grant_id: z.string() })
 
-/** A live grant with its session; null if it is over, unknown or of others. As the system role. */
+/** A live grant; null if it is over, unknown or of others. As the system role. */
 export function findGrant(tx: Tx, whose: Whose, id: string, now: number) {
   return tx.maybeOne(sql.type(foundRow)`
-    select g.grant_id, s.id as session_id, s.kind = 'grant' as has_own_session ${live(whose, now)} and g.id = ${id}`)
+    select g.grant_id ${live(whose, now)} and g.id = ${id}`)
 }
 
 const clientRow = z.object({

@@ -1,0 +1,88 @@
+import * as oidc from 'openid-client'
+import t from 'tap'
+import { colleague } from '../helpers/colleague.ts'
+import { sharedService } from '../helpers/shared-service.ts'
+import { eventsOf, expect } from '../tenancy/staff.ts'
+import { openApplication, tokensFor } from './relying-party.ts'
+
+const service = await sharedService(t, { workers: false })
+const owner = await service.signUp()
+const shop = await openApplication(service, owner)
+const offline = { scope: 'openid email offline_access' }
+/** What the library for relying parties throws. */
+const invalidGrant = { error: 'invalid_grant' } as unknown as Error
+
+t.test('a client ends its own tokens, and those of others stay', async (t) => {
+  const person = await colleague(service, owner)
+  const other = await openApplication(service, owner, { name: 'Other' })
+  const { tokens } = await tokensFor(service, shop, person, offline)
+  for (const token of [tokens.access_token, tokens.refresh_token!, 'x'])
+    await oidc.tokenRevocation(other.config, token)
+  t.ok(await oidc.fetchUserInfo(shop.config, tokens.access_token, person.id))
+
+  await oidc.tokenRevocation(shop.config, tokens.access_token)
+  await t.rejects(oidc.fetchUserInfo(shop.config, tokens.access_token, person.id))
+  const renewed = await oidc.refreshTokenGrant(shop.config, tokens.refresh_token!)
+  const kinds = async () =>
+    (await expect(200, person.get('/api/v1/auth/sessions/'))).results.map((one: { kind: string }) => one.kind)
+  t.ok((await kinds()).includes('grant'), 'an access token ends alone')
+
+  await oidc.tokenRevocation(shop.config, renewed.refresh_token!)
+  await t.rejects(oidc.fetchUserInfo(shop.config, renewed.access_token, person.id))
+  await t.rejects(oidc.refreshTokenGrant(shop.config, renewed.refresh_token!), invalidGrant)
+  t.notOk((await kinds()).includes('grant'), 'the session of the grant ends with it')
+  const ended = await eventsOf(service, owner.tenantId, 'application.')
+  t.equal(ended.filter((type) => type === 'application.grant_revoked').length, 1)
+  t.notOk(ended.includes('application.token_replayed'))
+})
+
+t.test('introspection says what would happen now, to the client of the token alone', async (t) => {
+  const firm = await service.signUp()
+  const app = await openApplication(service, firm)
+  const other = await openApplication(service, firm, { name: 'Other' })
+  const person = await colleague(service, firm)
+  const { tokens } = await tokensFor(service, app, person, offline)
+  const stated = await oidc.tokenIntrospection(app.config, tokens.access_token)
+  t.match(stated, {
+    active: true,
+    client_id: app.client.id,
+    sub: person.id,
+    scope: 'openid email offline_access',
+    token_type: 'Bearer',
+    iss: service.deps.publicUrl(),
+  })
+  const isActive = async (token: string, by = app) => (await oidc.tokenIntrospection(by.config, token)).active
+  t.equal(await isActive(tokens.refresh_token!), true)
+  t.same(await oidc.tokenIntrospection(other.config, tokens.access_token), { active: false })
+  t.equal(await isActive(tokens.refresh_token!, other), false)
+  for (const strange of ['x', tokens.id_token!, person.access])
+    t.not(await isActive(strange).catch(() => false), true)
+
+  const members = `/api/v1/tenants/${firm.tenantId}/members/`
+  const [{ id }] = (await expect(200, firm.get(`${members}?search=${person.email}`))).results
+  await expect(204, firm.delete(`${members}${id}/`))
+  t.equal(await isActive(tokens.access_token), false, 'the person was removed')
+  t.equal(await isActive(tokens.refresh_token!), false)
+})
+
+t.test('who asks shows who they are, and the answers are not stored', async (t) => {
+  const { tokens } = await tokensFor(service, shop, owner, offline)
+  const ask = (path: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
+    fetch(`${service.url}${path}`, { method: 'POST', body: new URLSearchParams(fields), headers })
+  const token = tokens.access_token
+  const right = { client_id: shop.client.id, client_secret: shop.secret, token }
+  for (const path of ['/oauth/introspect', '/oauth/revoke']) {
+    const wrong = await ask(path, { ...right, client_secret: 'bws_no' })
+    t.equal(wrong.status, 401)
+    t.match(await wrong.json(), { error: 'invalid_client' })
+    t.equal((await ask(path, { token })).status, 400)
+    for (const answer of [wrong, await ask(path, { ...right, token: 'x' }), await ask(path, { token })])
+      t.equal(answer.headers.get('cache-control'), 'no-store', path)
+  }
+  const origin = { Origin: 'https://app.example.com' }
+  t.equal((await ask('/oauth/introspect', right, origin)).status, 400, 'resource servers are no browsers')
+  const revoked = await ask('/oauth/revoke', right, origin)
+  t.equal(revoked.status, 200)
+  t.equal(revoked.headers.get('access-control-allow-origin'), origin.Origin)
+  t.equal(revoked.headers.get('access-control-allow-credentials'), null)
+})
