@@ -11,7 +11,7 @@ const lineOf: Record<string, RegExp> = {
   env: /^(#.*|[A-Z_]+=\S+)$/,
   local: /^(#.*|[A-Z_]+=\S+)$/,
   yml: /^( *)([\w-]+:( (\S+|"[^"]*"|\[("[^"]*"(, )?)+\]))?|#.*)$/,
-  py: /^([A-Z_]+ \+?= (True|"[^"]*"|\["[^"]*"\])( +#.*)?|from .* import .*|urlpatterns \+= \[.*\]|)$/,
+  py: /^([A-Z_]+ \+?= (True|False|"[^"]*"|\["[^"]*"\])( +#.*)?|from .* import .*|urlpatterns \+= \[.*\]|)$/,
   ini: /^(;.*|\[[\w.]+\]|\w+ = \S.*)$/,
   cfg: /^(#.*|\w+ = ("[^"]*"|\["[^"]*"\]))$/,
   conf: /^(#.*| *[A-Z]\w+ (\w[\w-]*|"[^"]*")|<\/?Location( "\/")?>|)$/,
@@ -25,6 +25,7 @@ t.test('each configuration has the values of its client, and is well formed', as
     redirectUri: 'https://app.example.com/callback',
     scope: 'openid email offline_access member:list',
     algorithm: 'ES256',
+    authentication: 'client_secret_post' as const,
   }
   for (const { name, kind, files } of snippets) {
     const all = Object.values(files(settings)).join('\n')
@@ -32,6 +33,7 @@ t.test('each configuration has the values of its client, and is well formed', as
     for (const value of [issuer, clientId, ...(kind === 'web' ? [secret] : [])])
       t.ok(all.includes(value), `${name}: ${value}`)
     t.notMatch(all, /undefined["'\s]|\[object/)
+    t.notMatch(all, /secret_?basic|BASIC_AUTH = True/i, `${name} shows the secret as the client does`)
     for (const [file, text] of Object.entries(files(settings)))
       if (/\.m?[jt]s$/.test(file)) await t.resolves(transform(text, { loader: 'ts' }), `${name}: ${file}`)
       else

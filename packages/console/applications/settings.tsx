@@ -63,6 +63,7 @@ export function SnippetCard({ client, secret }: Registered) {
     redirectUri,
     scope: client.scopes.join(' '),
     algorithm: client.id_token_signed_response_alg,
+    authentication: client.token_endpoint_auth_method,
   })
   return (
     <Card

@@ -10,6 +10,8 @@ export interface Settings {
   scope: string
   /** Signs ID tokens. */
   algorithm: string
+  /** How the client shows its secret. */
+  authentication: OAuthClient['token_endpoint_auth_method']
 }
 
 interface Snippet {
@@ -21,13 +23,15 @@ interface Snippet {
   files: (settings: Settings) => Record<string, string>
 }
 
+const isPost = (authentication: Settings['authentication']) => authentication === 'client_secret_post'
+
 /** What is pasted into an application, by the library or product that it signs people in with. */
 export const snippets: readonly Snippet[] = [
   {
     name: 'Next.js with Auth.js',
     kind: 'web',
     callback: '/api/auth/callback/bailiwick',
-    files: ({ issuer, clientId, secret, scope }) => ({
+    files: ({ issuer, clientId, secret, scope, authentication }) => ({
       '.env.local': `# npx auth secret adds AUTH_SECRET
 AUTH_BAILIWICK_ISSUER=${issuer}
 AUTH_BAILIWICK_ID=${clientId}
@@ -43,6 +47,7 @@ export const { handlers, auth, signIn, signOut } = NextAuth({
       issuer: process.env.AUTH_BAILIWICK_ISSUER,
       clientId: process.env.AUTH_BAILIWICK_ID,
       clientSecret: process.env.AUTH_BAILIWICK_SECRET,
+      client: { token_endpoint_auth_method: '${authentication}' },
       authorization: { params: { scope: '${scope}' } },
       checks: ['pkce', 'state'],
     },
@@ -57,7 +62,7 @@ export const { GET, POST } = handlers`,
     name: 'Express with openid-client 6',
     kind: 'web',
     callback: null,
-    files: ({ issuer, clientId, secret, redirectUri, scope }) => ({
+    files: ({ issuer, clientId, secret, redirectUri, scope, authentication }) => ({
       '.env': `CLIENT_SECRET=${secret}
 # and SESSION_SECRET, from: openssl rand -hex 32`,
       'server.mjs': `// npm install express express-session openid-client; node --env-file=.env server.mjs
@@ -66,7 +71,7 @@ import session from 'express-session'
 import * as oidc from 'openid-client'
 
 const redirectUri = '${redirectUri}'
-const method = oidc.ClientSecretBasic(process.env.CLIENT_SECRET)
+const method = oidc.${isPost(authentication) ? 'ClientSecretPost' : 'ClientSecretBasic'}(process.env.CLIENT_SECRET)
 const config = await oidc.discovery(new URL('${issuer}'), '${clientId}', undefined, method${
         issuer.startsWith('http:') ? ', { execute: [oidc.allowInsecureRequests] }' : ''
       })
@@ -105,7 +110,7 @@ app.listen(3000)`,
     name: 'Spring Boot',
     kind: 'web',
     callback: '/login/oauth2/code/bailiwick',
-    files: ({ issuer, clientId, secret, scope }) => ({
+    files: ({ issuer, clientId, secret, scope, authentication }) => ({
       'application.yml': `# With spring-boot-starter-oauth2-client (Spring Boot 4: spring-boot-starter-security-oauth2-client)
 spring:
   security:
@@ -115,7 +120,7 @@ spring:
           bailiwick:
             client-id: "${clientId}"
             client-secret: "${secret}"
-            client-authentication-method: client_secret_basic
+            client-authentication-method: ${authentication}
             scope: [${scope
               .split(' ')
               .map((one) => `"${one}"`)
@@ -129,14 +134,14 @@ spring:
     name: 'Django with mozilla-django-oidc',
     kind: 'web',
     callback: '/oidc/callback/',
-    files: ({ issuer, clientId, secret, scope, algorithm }) => ({
+    files: ({ issuer, clientId, secret, scope, algorithm, authentication }) => ({
       'settings.py': `INSTALLED_APPS += ["mozilla_django_oidc"]  # after django.contrib.auth
 AUTHENTICATION_BACKENDS = ["mozilla_django_oidc.auth.OIDCAuthenticationBackend"]
 OIDC_RP_CLIENT_ID = "${clientId}"
 OIDC_RP_CLIENT_SECRET = "${secret}"
 OIDC_RP_SCOPES = "${scope}"
 OIDC_RP_SIGN_ALGO = "${algorithm}"
-OIDC_TOKEN_USE_BASIC_AUTH = True
+OIDC_TOKEN_USE_BASIC_AUTH = ${isPost(authentication) ? 'False' : 'True'}
 OIDC_USE_PKCE = True
 OIDC_OP_AUTHORIZATION_ENDPOINT = "${issuer}/oauth/authorize"
 OIDC_OP_TOKEN_ENDPOINT = "${issuer}/oauth/token"
@@ -191,14 +196,14 @@ cookie_secret = ""`,
     name: 'Apache with mod_auth_openidc',
     kind: 'web',
     callback: null,
-    files: ({ issuer, clientId, secret, redirectUri, scope }) => ({
+    files: ({ issuer, clientId, secret, redirectUri, scope, authentication }) => ({
       'openidc.conf': `OIDCProviderMetadataURL "${issuer}/.well-known/openid-configuration"
 OIDCClientID "${clientId}"
 OIDCClientSecret "${secret}"
 OIDCRedirectURI "${redirectUri}"
 OIDCScope "${scope}"
 OIDCPKCEMethod S256
-OIDCProviderTokenEndpointAuth client_secret_basic
+OIDCProviderTokenEndpointAuth ${authentication}
 OIDCCryptoPassphrase "exec:/bin/cat /etc/apache2/oidc-passphrase"
 
 # No content may have the address of OIDCRedirectURI, but this has to protect it
