@@ -18,7 +18,8 @@ export async function buildClient(root: string, folder: string): Promise<void> {
   await copyFile(join(root, 'packages/client/README.md'), join(folder, 'README.md'))
   await copyFile(join(root, 'LICENSE'), join(folder, 'LICENSE'))
   // npm packs the modes of the files, which depend on the umask.
-  for (const file of await readdir(folder)) await chmod(join(folder, file), 0o644)
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true }))
+    await chmod(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o755 : 0o644)
 }
 
 /** Packs the package in `folder` as npm publishes it, into `into`; gives the path of the archive. */
@@ -47,7 +48,7 @@ async function manifestOf(root: string) {
     homepage,
     types: builtOf(sources['.']).types, // for registries, which show by it that there are types
     exports: { ...Object.fromEntries(exports), './package.json': './package.json' },
-    files: ['*.js', '*.d.ts'],
+    files: ['**/*.js', '**/*.d.ts'],
   }
 }
 
