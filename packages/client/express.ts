@@ -1,4 +1,5 @@
 import type { Access, Guard } from './guard.ts'
+import type { SignIn } from './sign-in/sign-in.ts'
 
 /** What `accessOf` can read of a request, unless it names the type of Express itself. */
 export interface ExpressRequest {
@@ -50,6 +51,29 @@ export const expressGuard =
       const { status, headers, body } = outcome.refusal
       delete res.locals.caller
       res.status(status).set(headers).send(body)
+    } catch (error) {
+      next(error)
+    }
+  }
+
+/**
+ * Express: answers the steps of the sign-in. For other requests, `res.locals.session` is who is signed in, or null. Use it before
+ * the routes that ask, and without a path.
+ */
+export const expressSignIn =
+  (signIn: SignIn) =>
+  async (
+    req: { method: string; originalUrl: string; headers: { cookie?: string | undefined } },
+    res: Response & { append(name: string, value: string[]): unknown },
+    next: (error?: unknown) => void,
+  ): Promise<void> => {
+    try {
+      const { method, originalUrl: url } = req
+      const { answer, cookies, session } = await signIn.handle({ method, url, cookie: req.headers.cookie })
+      if (cookies.length > 0) res.append('set-cookie', cookies)
+      if (answer) return void res.status(answer.status).set(answer.headers).send(answer.body)
+      res.locals.session = session
+      next()
     } catch (error) {
       next(error)
     }

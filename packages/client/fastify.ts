@@ -1,6 +1,7 @@
 import type { Caller } from './caller.ts'
 import type { AccessDecision } from './decide.ts'
 import type { Access, Guard, LetIn } from './guard.ts'
+import type { Session, SignIn } from './sign-in/sign-in.ts'
 
 /** What `accessOf` can read of a request, unless it names the type of Fastify itself. */
 export interface FastifyRequest {
@@ -52,5 +53,26 @@ export const fastifyGuard =
     const { status, headers, body } = outcome.refusal
     outcomes.delete(request)
     reply.code(status).headers(headers).send(body)
+    return reply
+  }
+
+const sessions = new WeakMap<object, Session | null>()
+
+/** Who is signed in, after the hook of {@link fastifySignIn}. */
+export const sessionOf = (request: object): Session | null => sessions.get(request) ?? null
+
+/** Fastify: an `onRequest` hook that answers the steps of the sign-in. For other requests, {@link sessionOf} says who is signed in. */
+export const fastifySignIn =
+  (signIn: SignIn) =>
+  async (
+    request: { method: string; originalUrl: string; headers: { cookie?: string | undefined } },
+    reply: Reply & { header(name: string, value: string[]): unknown },
+  ): Promise<unknown> => {
+    const { method, originalUrl: url } = request
+    const { answer, cookies, session } = await signIn.handle({ method, url, cookie: request.headers.cookie })
+    if (cookies.length > 0) reply.header('set-cookie', cookies)
+    sessions.set(request, session)
+    if (!answer) return undefined
+    reply.code(answer.status).headers(answer.headers).send(answer.body)
     return reply
   }

@@ -1,4 +1,5 @@
 import type { Access, Guard } from './guard.ts'
+import type { SignIn } from './sign-in/sign-in.ts'
 
 /** What `accessOf` can read of a request, unless it names the type of Koa itself. */
 export interface KoaContext {
@@ -51,4 +52,26 @@ export const koaGuard =
     ctx.status = status
     ctx.set(headers)
     ctx.body = body
+  }
+
+/** Koa: answers the steps of the sign-in. For other requests, `ctx.state.session` is who is signed in, or null. */
+export const koaSignIn =
+  (signIn: SignIn) =>
+  async (
+    ctx: Omit<Context, 'headers'> & {
+      method: string
+      originalUrl: string
+      headers: { cookie?: string | undefined }
+      append(name: string, value: string[]): unknown
+    },
+    next: () => Promise<unknown>,
+  ): Promise<void> => {
+    const { method, originalUrl: url } = ctx
+    const { answer, cookies, session } = await signIn.handle({ method, url, cookie: ctx.headers.cookie })
+    if (cookies.length > 0) ctx.append('set-cookie', cookies)
+    ctx.state.session = session
+    if (!answer) return void (await next())
+    ctx.status = answer.status
+    ctx.set(answer.headers)
+    ctx.body = answer.body
   }

@@ -1,6 +1,7 @@
 import type { Caller } from './caller.ts'
 import type { AccessDecision } from './decide.ts'
 import type { Access, Guard } from './guard.ts'
+import type { SignIn } from './sign-in/sign-in.ts'
 
 /**
  * Next: wraps a route handler, which runs for a request that the guard lets in, and gets the caller and the decision.
@@ -29,4 +30,29 @@ export const nextGuard =
     if ('caller' in outcome) return handler(request, context, outcome.caller, outcome.decision)
     const { status, headers, body } = outcome.refusal
     return new Response(body, { status, headers })
+  }
+
+/** What `NextResponse` has of it. */
+interface NextResponses {
+  next(init: { request: { headers: Headers } }): Response
+}
+
+/**
+ * Next: the function for `proxy.ts` (`middleware.ts` before Next 16), which answers the steps of the sign-in. For other requests
+ * it refreshes the session when that is due. Pages and route handlers ask `signIn.session((await headers()).get('cookie'))`.
+ */
+export const nextSignIn =
+  (signIn: SignIn, responses: NextResponses) =>
+  async (request: Request): Promise<Response> => {
+    const { pathname, search } = new URL(request.url)
+    const { method, headers } = request
+    const handled = await signIn.handle({ method, url: pathname + search, cookie: headers.get('cookie') })
+    const { answer, cookies, cookie } = handled
+    const passed = new Headers(headers)
+    passed.set('cookie', cookie)
+    const response = answer
+      ? new Response(answer.body, { status: answer.status, headers: answer.headers })
+      : responses.next({ request: { headers: passed } })
+    for (const one of cookies) response.headers.append('set-cookie', one)
+    return response
   }

@@ -341,10 +341,23 @@ t.test(
   },
 )
 
-t.test('the client imports nothing but itself and jose', async (t) => {
+t.test('the client imports nothing but itself and jose, and openid-client to sign people in', async (t) => {
+  const isForSignIn = (from: string, to: string) =>
+    to === 'openid-client' && from.startsWith('packages/client/sign-in/')
   t.same(
-    edges((from, to) => from.startsWith('packages/client/') && !/^(packages\/client\/|jose$)/.test(to)),
+    edges(
+      (from, to) =>
+        from.startsWith('packages/client/') &&
+        !/^(packages\/client\/|jose$)/.test(to) &&
+        !isForSignIn(from, to),
+    ),
     [],
+  )
+  const others = /^packages\/client\/(?!sign-in\/)/
+  t.same(
+    edges((from, to) => others.test(from) && /^packages\/client\/sign-in\//.test(to), 'loads'),
+    [],
+    'what signs no one in does not load it',
   )
 })
 

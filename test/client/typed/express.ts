@@ -1,5 +1,6 @@
 import { type Caller, createClient, createGuard, tokenVerifier } from '@bailiwick/client'
-import { expressGuard } from '@bailiwick/client/express'
+import { expressGuard, expressSignIn } from '@bailiwick/client/express'
+import type { Session } from '@bailiwick/client/sign-in'
 import express, { type NextFunction, type Request, type RequestHandler, type Response, Router } from 'express'
 
 const local = createGuard({
@@ -11,6 +12,11 @@ const local = createGuard({
 })
 
 const app = express()
+app.use(expressSignIn(signIn))
+app.get('/who', (_req, res) => {
+  const session: Session | null = res.locals.session
+  res.json(session?.claims.sub)
+})
 app.use(expressGuard(local))
 app.use(
   '/notes',

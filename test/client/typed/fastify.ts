@@ -1,7 +1,9 @@
-import { callerOf, decisionOf, fastifyGuard } from '@bailiwick/client/fastify'
+import { callerOf, decisionOf, fastifyGuard, fastifySignIn, sessionOf } from '@bailiwick/client/fastify'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 
 const app = fastify({ logger: true })
+app.addHook('onRequest', fastifySignIn(signIn))
+app.get('/who', async (request) => sessionOf(request)?.userId)
 app.addHook('onRequest', fastifyGuard(guard))
 app.addHook(
   'preHandler',

@@ -1,9 +1,10 @@
 import type { Caller } from '@bailiwick/client'
-import { koaGuard } from '@bailiwick/client/koa'
+import { koaGuard, koaSignIn } from '@bailiwick/client/koa'
 import { Router } from '@koa/router'
 import Koa, { type Context, type DefaultState } from 'koa'
 
 const app = new Koa()
+app.use(koaSignIn(signIn))
 app.use(koaGuard(guard))
 app.use(
   koaGuard(guard, (ctx) =>
@@ -28,6 +29,7 @@ interface State extends DefaultState {
   caller: Caller
 }
 const typed = new Koa<State>()
+typed.use(koaSignIn(signIn))
 typed.use(koaGuard(guard))
 typed.use((ctx) => {
   ctx.body = ctx.state.caller.kind

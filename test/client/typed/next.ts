@@ -1,10 +1,13 @@
 import type { Caller } from '@bailiwick/client'
-import { nextGuard } from '@bailiwick/client/next'
+import { nextGuard, nextSignIn } from '@bailiwick/client/next'
 
 /** As Next declares it. */
 declare class NextRequest extends Request {
   readonly nextUrl: URL
   readonly cookies: { get(name: string): { value: string } | undefined }
+}
+declare class NextResponse extends Response {
+  static next(init?: { request?: { headers?: Headers } }): NextResponse
 }
 type Handler = (
   request: NextRequest,
@@ -29,3 +32,6 @@ const DELETE = nextGuard(
   }),
 )
 accepts(GET, POST, DELETE)
+
+const proxy: (request: NextRequest) => Promise<Response> = nextSignIn(signIn, NextResponse)
+accepts(proxy)

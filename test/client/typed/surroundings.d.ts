@@ -1,5 +1,6 @@
 // What the examples of the README use, and do not show.
 import type { Guard, TokenPair } from '@bailiwick/client'
+import type { SignIn } from '@bailiwick/client/sign-in'
 
 declare global {
   const url: string
@@ -8,6 +9,7 @@ declare global {
   const id: string
   const pair: TokenPair
   const guard: Guard
+  const signIn: SignIn
   function save(pair: TokenPair): Promise<void>
   function findNote(tenantId: string, id: string): Promise<{ id: string }>
   function changeNote(id: string, text: string): Promise<{ id: string; text: string }>
