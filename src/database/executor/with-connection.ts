@@ -9,16 +9,21 @@ export async function withConnection<T>(
   applicationName: string,
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
+  const client = await openConnection(url, applicationName)
+  return work(client).finally(() => client.end())
+}
+
+/** A connection, which the caller ends. Rejects if Postgres does not answer within 5 s. */
+export async function openConnection(url: string, applicationName: string): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString: url,
     application_name: applicationName,
     connectionTimeoutMillis: 5_000,
   })
   client.on('error', () => undefined) // a lost connection also fails the query
-  try {
-    await client.connect()
-    return await work(client)
-  } finally {
+  await client.connect().catch(async (error) => {
     await client.end()
-  }
+    throw error
+  })
+  return client
 }

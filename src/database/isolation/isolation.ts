@@ -25,18 +25,23 @@ export interface Inspection {
  * the run-time roles themselves, because every role can read the catalogue. Throws when one of them cannot connect.
  */
 export async function inspectIsolation(urls: Partial<RoleUrls>): Promise<Inspection[]> {
-  const given = rolesOf(urls)
-  const logins = given.map(([role, url]) =>
-    withConnection(url, 'bailiwick-isolation', async (client) => [
-      await inspectLogin(client, `bailiwick_${role}`),
-    ]),
+  const inspections = rolesOf(urls).map(([role, url], index) =>
+    withConnection(url, 'bailiwick-isolation', (client) => inspectConnection(client, role, index === 0)),
   )
-  const catalogue = withConnection(given[0]![1], 'bailiwick-isolation', async (client) => {
-    // One snapshot, so that a concurrent migration is seen completely or not at all.
-    await client.query('begin isolation level repeatable read read only')
-    return inspectCatalogue(client)
-  })
-  return (await Promise.all([...logins, catalogue])).flat()
+  return (await Promise.all(inspections)).flat()
+}
+
+/** Checks the login of one connection and, `withCatalogue`, the catalogue of its database. Leaves a transaction open. */
+export async function inspectConnection(
+  client: pg.ClientBase,
+  role: keyof RoleUrls,
+  withCatalogue: boolean,
+): Promise<Inspection[]> {
+  const login = await inspectLogin(client, `bailiwick_${role}`)
+  if (!withCatalogue) return [login]
+  // One snapshot, so that a concurrent migration is seen completely or not at all.
+  await client.query('begin isolation level repeatable read read only')
+  return [login, ...(await inspectCatalogue(client))]
 }
 
 /** The faults only. A process that serves tenants refuses to start with any. */

@@ -1,27 +1,46 @@
+import type pg from 'pg'
 import { isDistributed } from '../cluster/distribution.ts'
 import { sqlState } from '../executor/database-errors.ts'
-import { withConnection } from '../executor/with-connection.ts'
+import { openConnection } from '../executor/with-connection.ts'
 import { BeforeBaseline } from '../migrate/ledger.ts'
-import { missingMigrations, type RoleUrls, rolesOf } from '../migrate/migrate.ts'
-import { inspectIsolation, newerSchemaNote } from './isolation.ts'
+import { findMissingMigrations, type RoleUrls, rolesOf } from '../migrate/migrate.ts'
+import { inspectConnection, newerSchemaNote } from './isolation.ts'
 
 /** The service cannot run on this database. The message says why, and what an operator has to do. */
 export class UnsoundDatabase extends Error {}
+
+const applicationName = 'bailiwick-isolation'
 
 /**
  * Throws {@link UnsoundDatabase} when a Postgres does not answer or refuses the login. The message names the setting,
  * host and port, never the password.
  */
-export async function assertAnswers(addresses: Record<string, string | undefined>): Promise<void> {
-  const logins = Object.entries(addresses).map(async ([setting, url]) => {
-    if (url === undefined) return
-    await withConnection(url, 'bailiwick-isolation', async () => undefined).catch((error) => {
-      const hint = /^28/.test(sqlState(error)) && setting !== 'DATABASE_URL' ? `. ${rolesMissing}` : ''
-      throw new UnsoundDatabase(`${setting}: ${refusalOf(error, url)}${hint}`)
-    })
-  })
-  for (const login of await Promise.allSettled(logins)) if (login.status === 'rejected') throw login.reason
+export const assertAnswers = (addresses: Record<string, string | undefined>): Promise<void> =>
+  withConnections(addresses, async () => undefined)
+
+/** Runs `work` on a connection to each address that is given, in their order. Throws as {@link assertAnswers}. */
+async function withConnections<T>(
+  addresses: Record<string, string | undefined>,
+  work: (clients: pg.Client[]) => Promise<T>,
+): Promise<T> {
+  const opening = Object.entries(addresses).flatMap(([setting, url]) =>
+    url === undefined ? [] : [open(setting, url)],
+  )
+  const opened = await Promise.allSettled(opening)
+  const clients = opened.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+  try {
+    for (const each of opened) if (each.status === 'rejected') throw each.reason
+    return await work(clients)
+  } finally {
+    await Promise.all(clients.map((client) => client.end()))
+  }
 }
+
+const open = (setting: string, url: string) =>
+  openConnection(url, applicationName).catch((error) => {
+    const hint = /^28/.test(sqlState(error)) && setting !== 'DATABASE_URL' ? `. ${rolesMissing}` : ''
+    throw new UnsoundDatabase(`${setting}: ${refusalOf(error, url)}${hint}`)
+  })
 
 /** Postgres answers the same to a role that does not exist and to a wrong password. */
 const rolesMissing =
@@ -53,16 +72,13 @@ export async function assertDatabaseIsSound(
   { DATABASE_DISTRIBUTED }: { DATABASE_DISTRIBUTED: boolean },
 ): Promise<string | undefined> {
   const given = rolesOf(urls)
-  await assertAnswers(
-    Object.fromEntries(given.map(([role, url]) => [`DATABASE_${role.toUpperCase()}_URL`, url])),
-  )
-  const missing = await missingMigrations(given[0]![1]).catch((error) => {
-    throw error instanceof BeforeBaseline ? new UnsoundDatabase(error.message) : error
+  const addresses = given.map(([role, url]) => [`DATABASE_${role.toUpperCase()}_URL`, url])
+  const perConnection = await withConnections(Object.fromEntries(addresses), async (clients) => {
+    await assertMigrated(clients[0]!)
+    await assertDistribution(clients[0]!, DATABASE_DISTRIBUTED)
+    return Promise.all(clients.map((client, n) => inspectConnection(client, given[n]![0], n === 0)))
   })
-  if (missing.length > 0)
-    throw new UnsoundDatabase(`The database lacks ${missing.join(', ')}. Run: npm run cli -- migrate`)
-  await assertDistribution(given[0]![1], DATABASE_DISTRIBUTED)
-  const inspections = await inspectIsolation(urls)
+  const inspections = perConnection.flat()
   const faults = inspections.flatMap((inspection) => inspection.faults)
   if (faults.length > 0)
     throw new UnsoundDatabase(
@@ -74,9 +90,17 @@ export async function assertDatabaseIsSound(
   return newerSchemaNote(inspections)
 }
 
+async function assertMigrated(client: pg.ClientBase): Promise<void> {
+  const missing = await findMissingMigrations(client).catch((error) => {
+    throw error instanceof BeforeBaseline ? new UnsoundDatabase(error.message) : error
+  })
+  if (missing.length > 0)
+    throw new UnsoundDatabase(`The database lacks ${missing.join(', ')}. Run: npm run cli -- migrate`)
+}
+
 /** Statements for one Postgres see no rows of tenants on a distributed one, and its statements ask for settings that only Citus has. */
-async function assertDistribution(url: string, expected: boolean): Promise<void> {
-  const actual = await withConnection(url, 'bailiwick-isolation', isDistributed)
+async function assertDistribution(client: pg.ClientBase, expected: boolean): Promise<void> {
+  const actual = await isDistributed(client)
   if (actual && !expected)
     throw new UnsoundDatabase('The database is distributed. Set DATABASE_DISTRIBUTED=true for all processes')
   if (!actual && expected)

@@ -59,11 +59,14 @@ export async function beginAsOwner(client: pg.ClientBase): Promise<void> {
 
 /** Names of the migrations that are not applied yet, read as a run-time role. The service does not start with any. */
 export const missingMigrations = (url: string): Promise<string[]> =>
-  withConnection(url, 'bailiwick-migrate-check', async (client) => {
-    const { rows } = await client.query("select to_regclass('public.schema_migrations') is not null as there")
-    const missing = rows[0].there ? await pendingMigrations(client) : await listMigrations()
-    return missing.map((m) => m.name)
-  })
+  withConnection(url, 'bailiwick-migrate-check', findMissingMigrations)
+
+/** The same over a connection that is open. */
+export async function findMissingMigrations(client: pg.ClientBase): Promise<string[]> {
+  const { rows } = await client.query("select to_regclass('public.schema_migrations') is not null as there")
+  const missing = rows[0].there ? await pendingMigrations(client) : await listMigrations()
+  return missing.map((m) => m.name)
+}
 
 /**
  * Only workers can use the queues' schema, because jobs have no row-level security. BullMQ would create a sequence with
