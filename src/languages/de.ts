@@ -518,6 +518,15 @@ export const de: Texts = {
       invited: (tenant) => `Sie sind zu ${tenant} eingeladen`,
       seeInvitation: 'Einladung ansehen',
     },
+    confirmAddress: {
+      title: 'Adresse bestätigen',
+      isDue: 'Ihre Adresse ist noch nicht bestätigt',
+      lead: (email) =>
+        `Wir senden einen Link an ${email}. Öffnen Sie ihn, um zu bestätigen, dass die Adresse Ihre ist.`,
+      send: 'Link senden',
+      sent: (email) =>
+        `Wir haben eine E-Mail an ${email} geschickt. Öffnen Sie den Link darin, um die Adresse zu bestätigen.`,
+    },
     connected: {
       title: 'Verbundene Anwendungen',
       lead: 'Sie sind bei diesen Anwendungen angemeldet. Eine, die Sie trennen, fragt Sie erneut.',

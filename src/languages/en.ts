@@ -531,6 +531,13 @@ export const en = {
       invited: (tenant: string) => `You are invited to ${tenant}`,
       seeInvitation: 'See the invitation',
     },
+    confirmAddress: {
+      title: 'Confirm your address',
+      isDue: 'Your address is not confirmed yet',
+      lead: (email: string) => `We mail a link to ${email}. Open it to confirm that the address is yours.`,
+      send: 'Mail me the link',
+      sent: (email: string) => `We sent a mail to ${email}. Open its link to confirm the address.`,
+    },
     connected: {
       title: 'Connected applications',
       lead: 'You are signed in to these applications. One that you disconnect asks you again.',

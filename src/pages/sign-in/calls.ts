@@ -83,6 +83,7 @@ export function callsOf(deps: PageDeps, routes: readonly Route[]) {
     disconnect: call('DELETE', 'users/me/authorizations/:id'),
     switchTenant: call('POST', 'auth/switch-tenant'),
     logOut: call('POST', 'auth/logout'),
+    mailVerification: call('POST', 'auth/email/verify/send'),
     confirmAddress: routeCall(deps, naming, session),
     rejectAddress: call('POST', 'auth/email/verify/reject'),
     resetPassword: call('POST', 'auth/password/reset/confirm'),

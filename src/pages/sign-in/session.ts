@@ -48,6 +48,24 @@ export const sessionPages = (deps: Deps, calls: Calls): SignInPage[] => {
       },
     },
     {
+      path: 'confirm-address',
+      async show(visit) {
+        const profile = await profileOf(calls, visit)
+        return profile && !profile.email_verified ? confirmAddress(visit, profile) : go('')
+      },
+      async submit(visit) {
+        await calls.mailVerification(visit.http)
+        return go('confirm-address/sent')
+      },
+    },
+    {
+      path: 'confirm-address/sent',
+      async show(visit) {
+        const profile = await profileOf(calls, visit)
+        return profile && !profile.email_verified ? confirmationSent(visit, profile) : go('')
+      },
+    },
+    {
       path: 'sign-out',
       takesLate: true,
       async show(visit) {
@@ -89,7 +107,7 @@ export async function signOut(deps: Deps, calls: Calls, http: Context): Promise<
 
 function signedInAs(visit: Visit, profile: Profile, invitations: Received[]) {
   const { texts } = visit
-  const { current_tenant: tenant, memberships, email } = profile
+  const { current_tenant: tenant, memberships, email, email_verified: isProven } = profile
   inNameOf(visit, tenant.id)
   return page(
     texts.signedIn.title,
@@ -97,11 +115,26 @@ function signedInAs(visit: Visit, profile: Profile, invitations: Received[]) {
 ${invitations.map(
   (one) =>
     html`<p class="who"><span>${texts.signedIn.invited(one.tenant.name)}</span> ${link(visit, `invitation/received/${one.id}`, texts.signedIn.seeInvitation)}</p>\n`,
-)}${memberships.length > 1 ? html`<p>${link(visit, 'organisation', texts.signedIn.switch)}</p>` : null}
+)}${isProven ? null : html`<p class="who"><span>${texts.confirmAddress.isDue}</span> ${link(visit, 'confirm-address', texts.confirmAddress.title)}</p>\n`}${memberships.length > 1 ? html`<p>${link(visit, 'organisation', texts.signedIn.switch)}</p>` : null}
 <p>${link(visit, 'applications', texts.connected.title)}</p>
 ${form(visit, 'sign-out', button(texts.signedIn.signOut, { quiet: true }))}`,
   )
 }
+
+const confirmAddress = (visit: Visit, { email }: Profile) =>
+  page(
+    visit.texts.confirmAddress.title,
+    html`<p>${visit.texts.confirmAddress.lead(email)}</p>
+${refusalOf(visit)}${form(visit, 'confirm-address', button(visit.texts.confirmAddress.send))}`,
+  )
+
+const confirmationSent = (visit: Visit, { email }: Profile) =>
+  page(
+    visit.texts.sent.title,
+    html`<p>${visit.texts.confirmAddress.sent(email)}</p>
+<p>${visit.texts.sent.notThere}</p>
+<p class="aside">${link(visit, '', visit.texts.signedIn.title)}</p>`,
+  )
 
 function chooser(visit: Visit, { memberships, current_tenant: current }: Profile) {
   const { texts } = visit

@@ -29,6 +29,26 @@ t.test('an account is made, and a mail is on its way', async (t) => {
   t.ok(await service.logIn(someone))
 })
 
+t.test('a person whose address is not confirmed has the link mailed again, and not once it is', async (t) => {
+  const person = await service.signUp()
+  const first = await service.mailTo(person.email, 'Confirm')
+  const pages = openPages(service)
+  await pages.visit('/sign-in/address/')
+  await pages.send({ email: person.email })
+  await pages.send({ password: person.password })
+  t.match(await pages.visit('/sign-in/'), { text: />Confirm your address<\/a>/ })
+  await pages.visit('/sign-in/confirm-address/')
+  const sent = await pages.send({})
+  t.match(sent, { status: 200, title: 'Look into your mailbox' })
+  t.match(sent.text, person.email)
+  let again = first
+  while (again.id === first.id) again = await service.mailTo(person.email, 'Confirm')
+  await pages.visit(linkIn(again, '/verify-email'))
+  t.match(await pages.send({}), { title: 'Your address is confirmed' })
+  t.notMatch((await pages.visit('/sign-in/')).text, 'Confirm your address')
+  t.equal((await pages.visit('/sign-in/confirm-address/')).title, 'You are signed in')
+})
+
 t.test('the link of the mail goes on to the sign-in in the browser that registered', async (t) => {
   const person = { ...someone, email: 'rear.admiral@example.com' }
   const pages = openPages(service)
