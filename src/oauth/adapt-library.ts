@@ -1,17 +1,21 @@
-import { wrongSecretUses } from '../identity/rate-limits/limits.ts'
+import { asSystem } from '../database/executor/transaction.ts'
+import { authorizeUses, clientUses, wrongSecretUses } from '../identity/rate-limits/limits.ts'
 import type { PageDeps } from '../pages/sign-in/calls.ts'
 import { hashAmong, ownOf } from './client-metadata.ts'
-import { hashOfSecret } from './clients/client-id.ts'
+import { hashOfSecret, readClientId } from './clients/client-id.ts'
 import { isRegistered } from './clients/redirect-uris.ts'
 import { ownState } from './due.ts'
 import { noteUse } from './note-use.ts'
 import { type Library, type OidcContext, type Provider, requestOf } from './provider-types.ts'
+import { insertNewModel } from './store.ts'
 import { notedSuccessor } from './successor.ts'
 
 /** Members that the library's types leave out. */
 type Untyped = Provider & {
   OIDCContext: { prototype: object }
+  PushedAuthorizationRequest: { prototype: { save(seconds?: number): Promise<string> } }
   RefreshToken: { prototype: { generateTokenId(): string } }
+  ReplayDetection: { unique(clientId: string, id: string, until: number): Promise<boolean> }
   urlFor(name: string, options?: object): string
 }
 
@@ -20,7 +24,16 @@ export function adaptLibrary(
   provider: Provider,
   { deps, library }: { deps: PageDeps; library: Library },
 ): void {
-  const { Client, Grant, OIDCContext, RefreshToken, Session, urlFor } = provider as Untyped
+  const {
+    Client,
+    Grant,
+    OIDCContext,
+    PushedAuthorizationRequest,
+    RefreshToken,
+    ReplayDetection,
+    Session,
+    urlFor,
+  } = provider as Untyped
   const { limiters } = deps
 
   // `offline_access` needs no `prompt=consent` here: the library would drop it.
@@ -63,6 +76,27 @@ export function adaptLibrary(
   RefreshToken.prototype.generateTokenId = function (this: never) {
     return notedSuccessor(requestOf(library)) ?? random.call(this)
   }
+
+  // Anyone can push requests in the name of a client without a secret, so these count for the address that they come from.
+  const { save } = PushedAuthorizationRequest.prototype
+  PushedAuthorizationRequest.prototype.save = async function (seconds) {
+    const { oidc, state } = library.Provider.ctx as OidcContext
+    const isPublic = oidc.client!.clientAuthMethod === 'none'
+    await limiters.take(isPublic ? authorizeUses(state.requestInfo.ip) : clientUses(ownOf(oidc.client).id))
+    return save.call(this, seconds)
+  }
+
+  // One statement says whether an assertion is new. `until` is in s.
+  ReplayDetection.unique = (clientId, id, until) =>
+    asSystem(deps.db, 'an assertion names its client', (tx) =>
+      insertNewModel(tx, {
+        kind: 'ReplayDetection',
+        id: `${clientId}.${id}`,
+        client: readClientId(clientId)!,
+        at: deps.clock(),
+        expiresAt: until * 1000,
+      }),
+    )
 
   Object.assign(Client.prototype, {
     includeSid: () => true,

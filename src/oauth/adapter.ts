@@ -15,6 +15,9 @@ import { isUnusedSuccessor, noteSuccessor, successorsOf } from './successor.ts'
 const reason = 'a code or token names its tenant'
 const graceMs = 10_000
 const day = 86_400_000
+const pushedMs = 60_000
+/** A used request is remembered until all pages that it led to are over. */
+const rememberedMs = 16 * 60_000
 
 /** How long a refresh token, and the session of a grant that outlives the browser's, can be unused. In s. */
 export const refreshTokenSeconds = 90 * 86_400
@@ -23,7 +26,9 @@ type AdapterDeps = Pick<Deps, 'db' | 'clock' | 'sealer'>
 
 interface Refusals {
   /** The error for a code or token that cannot be used again. */
-  used(): Error
+  used(kind: ModelKind): Error
+  /** The client of the request; undefined outside of one. */
+  clientId(): string | undefined
   /** What the request of the library keeps; null outside of one. */
   state(): { requestInfo?: { requestId: string } } | null
   /** Whether the client itself ends the grant (RFC 7009). Otherwise the library ends those whose tokens are used again. */
@@ -34,21 +39,22 @@ interface Refusals {
 export function modelAdapter(
   deps: AdapterDeps,
   kind: ModelKind,
-  { used, state, isRevocation }: Refusals,
+  { used, clientId, state, isRevocation }: Refusals,
 ): Adapter {
   const { db, clock } = deps
   const within = (at: number) => at > clock() - graceMs
+  const isPushed = kind === 'PushedAuthorizationRequest'
 
   return {
     async upsert(id, payload, seconds) {
       const { jti: _jti, session: _session, ...kept } = payload
       const at = clock()
-      const client = readClientId(String(payload.clientId ?? payload.params?.client_id))
+      const client = readClientId(String(payload.clientId ?? payload.params?.client_id ?? clientId()))
       if (!client) throw new Error(`A ${kind} names no client`)
       const auth = payload.auth as { sessionId: string } | undefined
       const grantId = kind === 'Grant' ? id : (payload.grantId ?? null)
       // A grant lasts as long as its session, with which its row is deleted.
-      const lifeMs = kind === 'Grant' ? 3_650 * day : (seconds ?? 0) * 1000
+      const lifeMs = kind === 'Grant' ? 3_650 * day : isPushed ? rememberedMs : (seconds ?? 0) * 1000
       await asSystem(db, reason, async (tx) =>
         putModel(tx, {
           kind,
@@ -69,8 +75,10 @@ export function modelAdapter(
       const row = await readAsSystem(db, reason, (read) => findModel(read, kind, id, clock()))
       if (!row) return undefined
       const payload = { ...row.payload, jti: id } as AdapterPayload
+      if (isPushed && row.created_at + pushedMs <= clock()) payload.exp = 0
       if (row.consumed_at === null) return payload
-      if (!within(row.consumed_at)) return { ...payload, consumed: Math.floor(row.consumed_at / 1000) }
+      if (isPushed || !within(row.consumed_at))
+        return { ...payload, consumed: Math.floor(row.consumed_at / 1000) }
       return kind === 'RefreshToken' && (await isUnusedSuccessor(deps, id)) ? payload : undefined
     },
 
@@ -83,9 +91,9 @@ export function modelAdapter(
         return row !== null
       })
       if (kind === 'RefreshToken') {
-        if (!won && !(await isUnusedSuccessor(deps, id))) throw used()
+        if (!won && !(await isUnusedSuccessor(deps, id))) throw used(kind)
         noteSuccessor(state(), await successorsOf(deps, id))
-      } else if (!won) throw used()
+      } else if (!won) throw used(kind)
     },
 
     async destroy(id) {

@@ -1,5 +1,5 @@
 import { clientIdOf } from './clients/client-id.ts'
-import type { UsableClient } from './clients/store.ts'
+import { type UsableClient, usesSecrets } from './clients/store.ts'
 
 /** What this service knows of a client beyond the protocol. */
 export interface OwnClient {
@@ -38,9 +38,10 @@ export function metadataOf(client: UsableClient, algorithms: readonly string[]) 
     response_types: ['code'],
     grant_types: client.grant_types,
     token_endpoint_auth_method: client.token_endpoint_auth_method,
-    ...(client.token_endpoint_auth_method !== 'none' && {
-      client_secret: client.secret_hashes.join(',') || 'none',
-    }),
+    ...(usesSecrets(client) && { client_secret: client.secret_hashes.join(',') || 'none' }),
+    ...(client.jwks && { jwks: client.jwks }),
+    ...(client.jwks_uri && { jwks_uri: client.jwks_uri }),
+    require_pushed_authorization_requests: client.require_par,
     id_token_signed_response_alg: algorithms.includes(wanted) ? wanted : algorithms[0],
     own,
   }

@@ -46,6 +46,12 @@ export async function settle(asked: Asked, provider: Provider): Promise<OwnGrant
   // The client can have changed while the pages led here.
   if (!ctx.oidc.client!.redirectUriAllowed(String(ctx.oidc.params?.redirect_uri)))
     throw new library.errors.InvalidRedirectUri()
+  // Two browsers can have the pages of one pushed request open.
+  const { parJti } = (ctx.oidc.entities.Interaction ?? {}) as { parJti?: string }
+  const pushed = parJti
+    ? await provider.PushedAuthorizationRequest.find(parJti, { ignoreExpiration: true })
+    : null
+  if (pushed?.consumed) throw new library.errors.InvalidRequestUri('It was used already')
   const state = ownState(ctx)
   const { here, due } = await signedIn(asked, ownClient(ctx), state.here!)
   if (due) {

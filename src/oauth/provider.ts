@@ -1,6 +1,7 @@
 import type { Configuration } from 'oidc-provider'
 import { nilUuid } from '../crypto/uuid.ts'
 import { readInTenant } from '../database/executor/read.ts'
+import { receiverRules } from '../events/webhooks/public-address.ts'
 import { pathPrefix } from '../http/path-prefix.ts'
 import { clientUses } from '../identity/rate-limits/limits.ts'
 import type { Calls, PageDeps } from '../pages/sign-in/calls.ts'
@@ -12,8 +13,10 @@ import { modelAdapter, refreshTokenSeconds } from './adapter.ts'
 import { metadataOf, ownOf } from './client-metadata.ts'
 import { readClientId } from './clients/client-id.ts'
 import { identityScopes } from './clients/client-schemas.ts'
-import { findUsableClient } from './clients/store.ts'
+import { assertionAlgorithms } from './clients/public-keys.ts'
+import { authMethods, findUsableClient } from './clients/store.ts'
 import { ownState, settle } from './due.ts'
+import { keyFetcher } from './fetch-keys.ts'
 import { noteUse } from './note-use.ts'
 import type { ProviderKeys } from './provider-keys.ts'
 import { type Library, type OidcContext, type OwnGrant, type Provider, requestOf } from './provider-types.ts'
@@ -35,7 +38,16 @@ export function makeProvider(parts: Parts, { jwks, algorithms }: ProviderKeys): 
   const provider: Provider = new parts.library.Provider(issuer, {
     ...fixed,
     jwks: jwks as never,
-    enabledJWA: { idTokenSigningAlgValues: algorithms as never },
+    enabledJWA: {
+      idTokenSigningAlgValues: algorithms as never,
+      clientAuthSigningAlgValues: [...assertionAlgorithms],
+    },
+    fetch: keyFetcher(receiverRules(parts.deps.config)),
+    // By the clock of the library, which has checked that it has not ended.
+    assertJwtClientAuthClaimsAndHeader: async (_ctx, { exp }) => {
+      if (Number(exp) > Date.now() / 1000 + 3_600)
+        throw new parts.library.errors.InvalidClientAuth('An assertion ends within an hour')
+    },
     adapter: adapterOf(parts, algorithms),
     findAccount: accountFinder(parts),
     loadExistingGrant: (ctx) => settle({ ...parts, ctx }, provider),
@@ -54,6 +66,7 @@ const off = { enabled: false }
 const fixed = {
   routes: {
     authorization: '/oauth/authorize',
+    pushed_authorization_request: '/oauth/par',
     token: '/oauth/token',
     userinfo: '/oauth/userinfo',
     jwks: '/.well-known/jwks.json',
@@ -63,7 +76,7 @@ const fixed = {
   features: {
     devInteractions: off,
     dPoP: off,
-    pushedAuthorizationRequests: off,
+    pushedAuthorizationRequests: { enabled: true },
     resourceIndicators: off,
     rpInitiatedLogout: off,
     userinfo: { enabled: true },
@@ -72,7 +85,7 @@ const fixed = {
   claims: claimsOfScopes,
   responseTypes: ['code'],
   subjectTypes: ['public'],
-  clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
+  clientAuthMethods: authMethods,
   acrValues: ['aal1', 'aal2'],
   extraClientMetadata: { properties: ['own'] },
   allowOmittingSingleRegisteredRedirectUri: false,
@@ -102,7 +115,11 @@ const fixed = {
 
 function adapterOf({ deps, library }: Parts, algorithms: readonly string[]): Configuration['adapter'] {
   const refusals = {
-    used: () => new library.errors.InvalidGrant('It was used already'),
+    used: (kind: ModelKind) =>
+      kind === 'PushedAuthorizationRequest'
+        ? new library.errors.InvalidRequestUri('It was used already')
+        : new library.errors.InvalidGrant('It was used already'),
+    clientId: () => library.Provider.ctx?.oidc.client?.clientId,
     state: () => requestOf(library),
     isRevocation: () => (library.Provider.ctx as OidcContext | undefined)?.oidc.route === 'revocation',
   }
@@ -129,8 +146,8 @@ function accountFinder({ deps }: Parts): NonNullable<Configuration['findAccount'
     const grant = ctx.oidc.entities.Grant ?? (await ctx.oidc.provider.Grant.find(String(token.grantId)))
     // Who was removed and is a member again authorizes anew.
     if (!grant || person?.membership?.id !== (grant as OwnGrant).auth.membershipId) return undefined
-    // A confidential client shows its secret, which notes the use.
-    if (ctx.oidc.client?.clientAuthMethod === 'none') await noteUse(deps, client, null)
+    // The check of a secret notes the use.
+    if (ctx.oidc.client?.clientSecret === undefined) await noteUse(deps, client, null)
     return {
       accountId: userId,
       async claims(_use, scope) {

@@ -50,7 +50,7 @@ export function consentPages(deps: PageDeps, calls: Calls): SignInPage[] {
 }
 
 const wellKnown = /^(\/\.well-known\/(?:openid-configuration|oauth-authorization-server))(\/.*)?$/
-const endpoints = /^\/oauth\/(authorize(\/[\w-]{1,64})?|token|userinfo|introspect|revoke|logout)$/
+const endpoints = /^\/oauth\/(authorize(\/[\w-]{1,64})?|par|token|userinfo|introspect|revoke|logout)$/
 
 /** The path that the library knows; null for those of others. Issuers with a path have it behind, too (RFC 8414 §3.1). */
 function pathOf({ publicUrl }: PageDeps, path: string): string | null {

@@ -13,7 +13,9 @@ export type ModelKind =
   | 'Consent'
   | 'Grant'
   | 'Interaction'
+  | 'PushedAuthorizationRequest'
   | 'RefreshToken'
+  | 'ReplayDetection'
 
 /** The key of a row. The ids of codes and tokens are the codes and tokens, so they are not stored. */
 const hashOfModel = (kind: ModelKind, id: string): Buffer => hash('sha256', `${kind}.${id}`, 'buffer')
@@ -46,6 +48,21 @@ export function putModel(tx: Tx, model: NewModel): void {
       set payload = excluded.payload, created_at = excluded.created_at, expires_at = excluded.expires_at
       where oauth_models.kind in ('Consent', 'Interaction')`)
 }
+
+/** Inserts a row that is not there yet; false if it is. As the system role. */
+export async function insertNewModel(
+  tx: Tx,
+  { kind, id, client, at, expiresAt }: Pick<NewModel, 'kind' | 'id' | 'client' | 'at' | 'expiresAt'>,
+): Promise<boolean> {
+  const made = await tx.maybeOne(sql.type(tenantRow)`
+    insert into oauth_models (id_hash, kind, tenant_id, client_id, payload, created_at, expires_at)
+    values (${sql.binary(hashOfModel(kind, id))}, ${kind}, ${client.tenantId}, ${client.id}, '{}', ${instant(at)},
+            ${instant(expiresAt)})
+    on conflict (id_hash) do nothing returning tenant_id`)
+  return made !== null
+}
+
+const tenantRow = z.object({ tenant_id: z.uuid() })
 
 const modelRow = z.object({
   payload: z.record(z.string(), z.unknown()),

@@ -126,10 +126,37 @@ t.test('no parameter of the other endpoints is', async (t) => {
     }
   for (const type of ['application/json', 'text/plain', 'multipart/form-data; boundary=x'])
     await post('{"grant_type":"refresh_token"}', { Authorization: basic, 'Content-Type': type }, type)
+  const { path: asked } = await request(shop)
+  const pushed = Object.fromEntries(new URL(asked, service.url).searchParams)
+  for (const name of [
+    ...Object.keys(pushed),
+    'request',
+    'request_uri',
+    'client_assertion_type',
+    'client_assertion',
+  ]) {
+    for (const value of odd)
+      await post(
+        new URLSearchParams({ ...pushed, [name]: value }),
+        { Authorization: basic },
+        name,
+        '/oauth/par',
+      )
+    const twice = new URLSearchParams([...Object.entries(pushed), [name, 'x'], [name, 'y']])
+    await post(twice, { Authorization: basic }, `${name} twice`, '/oauth/par')
+    const uri = `urn:ietf:params:oauth:request_uri:${name}`
+    await ask(
+      t,
+      `/oauth/authorize?${new URLSearchParams({ client_id: shop.client.id, request_uri: uri })}`,
+      {},
+      uri,
+    )
+  }
   await post('a=b&'.repeat(30_000), { 'Content-Type': 'application/x-www-form-urlencoded' }, 'a long body')
   for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS', 'HEAD'])
     for (const path of [
       '/oauth/token',
+      '/oauth/par',
       '/oauth/authorize',
       '/oauth/userinfo',
       '/oauth/logout',

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import * as oidc from 'openid-client'
 import t from 'tap'
 import { metadataOf } from '../../src/oauth/client-metadata.ts'
@@ -14,6 +15,9 @@ const all = '/api/v1/oauth-clients/'
 const callback = 'https://app.example.com/callback'
 const owner = await service.signUp()
 const admin = await colleague(service, owner, 'admin')
+const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const [publicKey, secretKey] = [pair.publicKey, pair.privateKey].map((key) => key.export({ format: 'jwk' }))
+const signed = { token_endpoint_auth_method: 'private_key_jwt' }
 const make = (more: object = {}) =>
   expect(201, owner.post(all, { name: 'Shop', redirect_uris: [callback], ...more }))
 
@@ -86,6 +90,19 @@ t.test('fields that do not go together are refused', async (t) => {
     [{ kind: 'spa', token_endpoint_auth_method: 'client_secret_basic' }, /^token_endpoint_auth_method$/],
     [{ token_endpoint_auth_method: 'none' }, /^token_endpoint_auth_method$/],
     [{ kind: 'spa', require_pkce: false }, /^require_pkce$/],
+    [{ token_endpoint_auth_method: 'private_key_jwt' }, /^jwks$/],
+    [{ jwks: { keys: [publicKey] } }, /^jwks$/],
+    [{ ...signed, jwks: { keys: [] } }, /^jwks\.keys$/],
+    [{ ...signed, jwks: { keys: [secretKey] } }, /^jwks\.keys\.0$/],
+    [{ ...signed, jwks: { keys: [{ kty: 'oct', k: 'c2VjcmV0' }] } }, /^jwks\.keys\.0$/],
+    [{ ...signed, jwks: { keys: [{ ...publicKey, alg: 'RS256' }] } }, /^jwks\.keys\.0$/],
+    [{ ...signed, jwks: { keys: [{ ...publicKey, alg: 'HS256' }] } }, /^jwks\.keys\.0\.alg$/],
+    [{ ...signed, jwks: { keys: [{ kty: 'RSA', n: 'x', e: 'AQAB' }] } }, /^jwks\.keys\.0$/],
+    [{ ...signed, jwks_uri: 'https://127.0.0.1/keys' }, /^jwks_uri$/],
+    [{ ...signed, jwks_uri: 'http://keys.example.com/' }, /^jwks_uri$/],
+    [{ ...signed, jwks_uri: 'https://metadata.internal/' }, /^jwks_uri$/],
+    [{ ...signed, jwks: { keys: [publicKey] }, jwks_uri: 'https://keys.example.com/' }, /^jwks_uri$/],
+    [{ jwks_uri: 'https://keys.example.com/' }, /^jwks_uri$/],
     [{ grant_types: ['refresh_token'] }, /^grant_types$/],
     [{ scopes: ['openid', 'oauth_client:fly'] }, /^scopes\.1$/],
     [{ scopes: ['openid', 'document:*'] }, /^scopes\.1$/],
@@ -129,6 +146,7 @@ t.test(
     const client = await make({ first_party: true })
     const at = `${all}${client.id}/`
     t.match(await expect(200, admin.patch(at, { name: 'Store' })), { first_party: true })
+    t.match(await expect(200, admin.patch(at, { require_par: true })), { first_party: true })
     const moved = { redirect_uris: ['https://evil.example/'] }
     t.match(await expect(200, admin.patch(at, moved)), { ...moved, first_party: false })
     t.equal((await admin.patch(at, { first_party: true })).status, 403)
@@ -139,6 +157,10 @@ t.test(
       { first_party: false },
       'a secret of their own is another way in',
     )
+    await expect(200, owner.patch(at, { first_party: true }))
+    const keys = { ...signed, jwks: { keys: [publicKey] } }
+    t.match(await expect(200, admin.patch(at, keys)), { first_party: false }, 'and so is a key')
+    t.match((await admin.post(`${at}secrets/`)).body, { current_state: 'private_key_jwt' })
   },
 )
 
@@ -188,6 +210,7 @@ t.test('without RS256 a client gets ID tokens of the algorithm of the tokens', a
   const row = {
     secret_hashes: [],
     id_token_signed_response_alg: 'RS256',
+    token_endpoint_auth_method: 'none',
     tenant_id: owner.tenantId,
     id: owner.id,
   }

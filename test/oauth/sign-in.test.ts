@@ -39,10 +39,17 @@ t.test('discovery names what is there, in both forms', async (t) => {
     grant_types_supported: ['authorization_code', 'refresh_token'],
     code_challenge_methods_supported: ['S256'],
     id_token_signing_alg_values_supported: ['RS256', 'ES256'],
-    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
+    token_endpoint_auth_methods_supported: [
+      'client_secret_basic',
+      'client_secret_post',
+      'private_key_jwt',
+      'none',
+    ],
+    token_endpoint_auth_signing_alg_values_supported: ['ES256', 'RS256', 'PS256', 'EdDSA', 'Ed25519'],
+    pushed_authorization_request_endpoint: `${issuer}/oauth/par`,
     authorization_response_iss_parameter_supported: true,
   })
-  for (const absent of ['pushed_authorization_request', 'device_authorization', 'registration'])
+  for (const absent of ['device_authorization', 'registration'])
     t.notOk(`${absent}_endpoint` in body)
   const other = await service.call('GET', '/.well-known/oauth-authorization-server')
   t.same(other.body, body)

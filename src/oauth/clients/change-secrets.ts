@@ -13,6 +13,7 @@ import {
   insertSecret,
   listSecrets,
   type SecretRow,
+  usesSecrets,
 } from './store.ts'
 
 const maxSecrets = 2
@@ -29,8 +30,8 @@ export async function addSecret(
 ): Promise<SecretRow & { secret: string }> {
   const key = { tenantId: client.tenant_id, id: client.id }
   assertMayEdit(caller, client, client)
-  if (client.token_endpoint_auth_method === 'none')
-    throw invalidState(`A client of the kind ${client.kind} has no secret.`, 'none')
+  if (!usesSecrets(client))
+    throw invalidState('This client has no secret.', client.token_endpoint_auth_method)
   if ((await listSecrets(tx, key)).length >= maxSecrets)
     throw new ApiError(
       409,

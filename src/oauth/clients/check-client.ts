@@ -1,5 +1,7 @@
 import { type FieldError, validationError } from '../../errors.ts'
+import { receiverRules, whyRefused } from '../../events/webhooks/public-address.ts'
 import type { Caller } from '../../request/caller.ts'
+import type { Config } from '../../settings/config.ts'
 import { assertHolds, holderOf, isOwner, refused } from '../../tenancy/roles/grantable-roles.ts'
 import { permissionsAmong } from './client-schemas.ts'
 import { whyNoRedirect } from './redirect-uris.ts'
@@ -12,15 +14,18 @@ export const defaultsOf = (kind: ClientKind) => ({
   grant_types: ['authorization_code', 'refresh_token'] satisfies ClientFields['grant_types'],
   token_endpoint_auth_method: kind === 'web' ? ('client_secret_basic' as const) : ('none' as const),
   id_token_signed_response_alg: 'RS256' as const,
+  jwks: null,
+  jwks_uri: null,
   require_pkce: kind !== 'web',
+  require_par: false,
   first_party: false,
   groups: null,
   is_active: true,
 })
 
 /** Throws 400 for fields that do not go together. */
-export function assertSound(client: ClientFields): void {
-  const faults = [...faultsOf(client)].map(
+export function assertSound(client: ClientFields, config: Config): void {
+  const faults = [...faultsOf(client), ...faultsOfKeys(client, config)].map(
     ([field, detail]): FieldError => ({ field, code: 'invalid', detail }),
   )
   if (faults.length > 0) throw validationError(...faults)
@@ -44,6 +49,19 @@ function* faultsOf(client: ClientFields): Generator<[field: string, detail: stri
     ]
   if (kind !== 'web' && !client.require_pkce)
     yield ['require_pkce', `A client of the kind ${kind} has no secret, so it needs PKCE (RFC 9700 §2.1.1).`]
+}
+
+function* faultsOfKeys(
+  { token_endpoint_auth_method: method, jwks, jwks_uri: uri }: ClientFields,
+  config: Config,
+): Generator<[field: string, detail: string]> {
+  const isSigned = method === 'private_key_jwt'
+  if (isSigned && !jwks && !uri) yield ['jwks', 'Give the public keys of private_key_jwt, or jwks_uri.']
+  if (jwks && uri) yield ['jwks_uri', 'Give jwks or jwks_uri, and null for the other one.']
+  for (const [field, value] of Object.entries({ jwks, jwks_uri: uri }))
+    if (value && !isSigned) yield [field, 'Keys are for private_key_jwt alone: give null.']
+  const fault = uri && whyRefused(uri, receiverRules(config))
+  if (fault) yield ['jwks_uri', fault]
 }
 
 /**

@@ -4,6 +4,7 @@ import { rfc3339, timestamp } from '../../request/body/schemas.ts'
 import { permission } from '../../tenancy/roles/permissions.ts'
 import { nameOf } from '../../tenancy/service-accounts/account-schemas.ts'
 import { clientIdOf } from './client-id.ts'
+import { fingerprintsOf, publicKeys } from './public-keys.ts'
 import {
   authMethods,
   type ClientFields,
@@ -72,8 +73,15 @@ const editable = {
     .refine((list) => list.includes('authorization_code'), 'People sign in by authorization_code: name it.')
     .transform((list) => grantTypes.filter((one) => list.includes(one))),
   token_endpoint_auth_method: oneOf(authMethods),
+  jwks: publicKeys.nullable(),
+  jwks_uri: z.string('Give jwks_uri as text.').nullable().meta({
+    description: 'Where the keys are, instead of `jwks`. They are read again after 60 s, or `max-age`',
+  }),
   id_token_signed_response_alg: oneOf(idTokenAlgorithms),
   require_pkce: z.boolean('Give require_pkce as true or false.'),
+  require_par: z
+    .boolean('Give require_par as true or false.')
+    .meta({ description: 'Refuses requests that were not pushed to `/oauth/par` first' }),
   first_party: z
     .boolean('Give first_party as true or false.')
     .meta({ description: 'People are not asked for their consent. Owners alone set it' }),
@@ -101,8 +109,11 @@ export const clientSchema = z
     scopes: z.array(z.string()),
     grant_types: z.array(z.enum(grantTypes)),
     token_endpoint_auth_method: z.enum(authMethods),
+    jwks: z.object({ keys: z.array(z.record(z.string(), z.string())) }).nullable(),
+    jwks_uri: z.string().nullable(),
     id_token_signed_response_alg: z.enum(idTokenAlgorithms),
     require_pkce: z.boolean(),
+    require_par: z.boolean(),
     first_party: z.boolean(),
     groups: z.enum(groupKinds).nullable(),
     is_active: z.boolean(),
@@ -122,6 +133,7 @@ export const showClient = ({ tenant_id: tenantId, ...row }: ClientRow) => ({
   id: clientIdOf({ tenantId, id: row.id }),
   ...settingsOf(row),
   token_endpoint_auth_method: row.token_endpoint_auth_method,
+  jwks: row.jwks,
   id_token_signed_response_alg: row.id_token_signed_response_alg,
   created_by: row.created_by,
   created_at: rfc3339(row.created_at),
@@ -132,6 +144,7 @@ export const showClient = ({ tenant_id: tenantId, ...row }: ClientRow) => ({
 export const auditedClient = (row: ClientFields) => ({
   ...settingsOf(row),
   authentication: row.token_endpoint_auth_method,
+  public_keys: row.jwks && fingerprintsOf(row.jwks.keys),
   signing_algorithm: row.id_token_signed_response_alg,
 })
 
@@ -142,7 +155,9 @@ const settingsOf = (row: ClientFields) => ({
   post_logout_redirect_uris: row.post_logout_redirect_uris,
   scopes: row.scopes,
   grant_types: row.grant_types,
+  jwks_uri: row.jwks_uri,
   require_pkce: row.require_pkce,
+  require_par: row.require_par,
   first_party: row.first_party,
   groups: row.groups,
   is_active: row.is_active,

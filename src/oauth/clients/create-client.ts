@@ -16,7 +16,7 @@ const maxClients = 200
 /** Registers a client. 400 for fields that do not go together, 403 for more than the caller has, 409 `limit_reached`. */
 export async function createClient(
   tx: Tx,
-  { clock }: Deps,
+  { clock, config }: Deps,
   caller: Caller,
   body: NewClient,
 ): Promise<ClientRow> {
@@ -24,7 +24,7 @@ export async function createClient(
   const at = clock()
   const id = timeOrderedId(at)
   const client = { ...defaultsOf(body.kind), ...body }
-  assertSound(client)
+  assertSound(client, config)
   assertMayEdit(caller, client, null)
   await lockTenant(tx, tenantId)
   if ((await countClients(tx, tenantId)) >= maxClients)

@@ -86,7 +86,7 @@ export const clientRoutes = (deps: Deps): Route[] => [
     tag,
     summary: 'Change or disable an application',
     description:
-      'Takes effect at its next request. Lists replace the previous ones. Other redirect URIs or scopes void the consents of people, and other redirect URIs by someone who is no owner end `first_party`.',
+      'Takes effect at its next request. Lists replace the previous ones. Other redirect URIs, keys or scopes void the consents of people, and other redirect URIs or keys by someone who is no owner end `first_party`.',
     body: clientChange,
     status: 200,
     answer: clientSchema,

@@ -8,7 +8,7 @@ import type { ClientKey } from './client-id.ts'
 
 export const clientKinds = ['web', 'spa', 'native'] as const
 export type ClientKind = (typeof clientKinds)[number]
-export const authMethods = ['client_secret_basic', 'client_secret_post', 'none'] as const
+export const authMethods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'] as const
 export const grantTypes = ['authorization_code', 'refresh_token'] as const
 export const idTokenAlgorithms = ['RS256', 'ES256', 'EdDSA'] as const
 export const groupKinds = ['roles', 'departments', 'both'] as const
@@ -23,8 +23,11 @@ const clientRow = z.object({
   scopes: z.array(z.string()),
   grant_types: z.array(z.enum(grantTypes)),
   token_endpoint_auth_method: z.enum(authMethods),
+  jwks: z.object({ keys: z.array(z.record(z.string(), z.string())) }).nullable(),
+  jwks_uri: z.string().nullable(),
   id_token_signed_response_alg: z.enum(idTokenAlgorithms),
   require_pkce: z.boolean(),
+  require_par: z.boolean(),
   first_party: z.boolean(),
   groups: z.enum(groupKinds).nullable(),
   is_active: z.boolean(),
@@ -43,10 +46,14 @@ export type ClientFields = Omit<
   'tenant_id' | 'id' | 'consents_from' | 'created_by' | 'created_at' | 'last_used_at' | 'version'
 >
 
+/** Whether a client authenticates with a secret. */
+export const usesSecrets = ({ token_endpoint_auth_method: method }: ClientFields): boolean =>
+  method.startsWith('client_secret_')
+
 const columns = sql.fragment`
   tenant_id, id, name, kind, redirect_uris, post_logout_redirect_uris, scopes, grant_types, token_endpoint_auth_method,
-  id_token_signed_response_alg, require_pkce, first_party, groups, is_active, consents_from, created_by, created_at,
-  last_used_at, version`
+  jwks, jwks_uri, id_token_signed_response_alg, require_pkce, require_par, first_party, groups, is_active, consents_from,
+  created_by, created_at, last_used_at, version`
 
 /** The clients of a tenant. */
 export const clientList = defineList({
@@ -78,6 +85,7 @@ export function lockClient(tx: Tx, { tenantId, id }: ClientKey): Promise<ClientR
     select ${columns} from oauth_clients where tenant_id = ${tenantId} and id = ${id} for no key update`)
 }
 
+const jsonOrNull = (value: object | null) => (value ? sql.jsonb(value as never) : null)
 const texts = (values: readonly string[]) => sql.array(values, 'text')
 
 /** Inserts a client. `at` in ms since 1970. */
@@ -88,12 +96,12 @@ export function insertClient(
   const when = instant(at)
   tx.later(sql.unsafe`
     insert into oauth_clients (tenant_id, id, name, kind, redirect_uris, post_logout_redirect_uris, scopes, grant_types,
-      token_endpoint_auth_method, id_token_signed_response_alg, require_pkce, first_party, groups, is_active,
+      token_endpoint_auth_method, jwks, jwks_uri, id_token_signed_response_alg, require_pkce, require_par, first_party, groups, is_active,
       consents_from, created_by, created_at, updated_at)
     values (${tenantId}, ${id}, ${client.name}, ${client.kind}, ${texts(client.redirect_uris)},
       ${texts(client.post_logout_redirect_uris)}, ${texts(client.scopes)}, ${texts(client.grant_types)},
-      ${client.token_endpoint_auth_method}, ${client.id_token_signed_response_alg}, ${client.require_pkce},
-      ${client.first_party}, ${client.groups}, ${client.is_active}, ${when}, ${createdBy}, ${when}, ${when})`)
+      ${client.token_endpoint_auth_method}, ${jsonOrNull(client.jwks)}, ${client.jwks_uri},
+      ${client.id_token_signed_response_alg}, ${client.require_pkce}, ${client.require_par}, ${client.first_party}, ${client.groups}, ${client.is_active}, ${when}, ${createdBy}, ${when}, ${when})`)
 }
 
 /** Updates a locked client. `at` in ms since 1970. */
@@ -111,7 +119,9 @@ export function changeClient(
     update oauth_clients set name = ${client.name}, redirect_uris = ${texts(client.redirect_uris)},
       post_logout_redirect_uris = ${texts(client.post_logout_redirect_uris)}, scopes = ${texts(client.scopes)},
       grant_types = ${texts(client.grant_types)}, token_endpoint_auth_method = ${client.token_endpoint_auth_method},
+      jwks = ${jsonOrNull(client.jwks)}, jwks_uri = ${client.jwks_uri},
       id_token_signed_response_alg = ${client.id_token_signed_response_alg}, require_pkce = ${client.require_pkce},
+      require_par = ${client.require_par},
       first_party = ${client.first_party}, groups = ${client.groups}, is_active = ${client.is_active},
       consents_from = ${instant(consents_from)}, version = version + 1, updated_at = ${instant(at)}
     where tenant_id = ${tenantId} and id = ${id}`)

@@ -12,12 +12,12 @@ import { auditedClient, type ClientChange } from './client-schemas.ts'
 import { type ClientRow, changeClient } from './store.ts'
 
 /**
- * Changes a client; it takes effect at its next request. New redirect URIs or scopes void the consents that people gave,
- * and new redirect URIs of someone who is no owner end `first_party`. Refusals are those of a new client.
+ * Changes a client; it takes effect at its next request. New redirect URIs, keys or scopes void the consents that people
+ * gave, and new redirect URIs or keys of someone who is no owner end `first_party`. Refusals are those of a new client.
  */
 export async function updateClient(
   tx: Tx,
-  { clock }: Deps,
+  { clock, config }: Deps,
   caller: Caller,
   client: ClientRow,
   { body, ifMatch }: { body: ClientChange; ifMatch: Versions },
@@ -26,13 +26,16 @@ export async function updateClient(
   assertAmong(ifMatch, client.version)
   const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
   const wanted: ClientRow = { ...client, ...given }
-  const leadsElsewhere = uris.some((field) => !isDeepStrictEqual(wanted[field], client[field]))
-  const next = { ...wanted, first_party: wanted.first_party && (!leadsElsewhere || keepsFirstParty(caller)) }
+  const answersElsewhere = whereAndHow.some((field) => !isDeepStrictEqual(wanted[field], client[field]))
+  const next = {
+    ...wanted,
+    first_party: wanted.first_party && (!answersElsewhere || keepsFirstParty(caller)),
+  }
   if (isDeepStrictEqual(auditedClient(next), auditedClient(client))) return client
-  assertSound(next)
+  assertSound(next, config)
   // An editor who lacks its permissions can still switch it off.
   if (!isDeepStrictEqual(given, { is_active: false })) assertMayEdit(caller, next, client)
-  const isVoid = leadsElsewhere || !isDeepStrictEqual(next.scopes, client.scopes)
+  const isVoid = answersElsewhere || !isDeepStrictEqual(next.scopes, client.scopes)
   const changed = { ...next, consents_from: isVoid ? at : client.consents_from, version: client.version + 1 }
   const key = { tenantId: client.tenant_id, id: client.id }
   changeClient(tx, { ...changed, ...key, at })
@@ -46,4 +49,4 @@ export async function updateClient(
   return changed
 }
 
-const uris = ['redirect_uris', 'post_logout_redirect_uris'] as const
+const whereAndHow = ['redirect_uris', 'post_logout_redirect_uris', 'jwks', 'jwks_uri'] as const

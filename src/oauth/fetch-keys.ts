@@ -1,0 +1,50 @@
+import http from 'node:http'
+import https from 'node:https'
+import { publicLookup, type ReceiverRules, whyRefused } from '../events/webhooks/public-address.ts'
+
+const limitMs = 5_000
+const maxBytes = 64 * 1024
+const maxAge = 86_400
+
+/**
+ * Reads the keys of an application at the URL that it names, as webhooks reach theirs: https, and an address of the public
+ * internet that is checked as it is used. It follows no redirect. The library keeps what it gives for 60 s at least, and for
+ * `max-age`, of at most a day. A failure is an answer, too, so that it is kept.
+ */
+export const keyFetcher = (rules: ReceiverRules) => async (url: string | URL | Request) => {
+  const text = String(url)
+  try {
+    if (whyRefused(text, rules) !== undefined) return failure()
+    const { body, age } = await read(new URL(text), rules)
+    JSON.parse(body)
+    return new Response(body, { headers: { 'Cache-Control': `max-age=${Math.min(age, maxAge)}` } })
+  } catch {
+    return failure()
+  }
+}
+
+const failure = () => new Response('{}', { status: 502 })
+
+const read = (url: URL, { allowPrivate }: ReceiverRules) =>
+  new Promise<{ body: string; age: number }>((done, fail) => {
+    const { get } = url.protocol === 'https:' ? https : http
+    const options = { lookup: publicLookup(allowPrivate), headers: { Accept: 'application/json' } }
+    const request = get(url, { ...options, signal: AbortSignal.timeout(limitMs) }, (response) => {
+      if (response.statusCode !== 200) request.destroy(new Error('There are no keys'))
+      const parts: Buffer[] = []
+      let bytes = 0
+      response.on('data', (part: Buffer) => {
+        bytes += part.length
+        if (bytes > maxBytes) request.destroy(new Error('The keys are too large'))
+        else parts.push(part)
+      })
+      response.on('error', fail)
+      response.on('end', () =>
+        done({
+          body: Buffer.concat(parts).toString(),
+          age: Number(/max-age=(\d{1,9})/.exec(response.headers['cache-control'] ?? '')?.[1] ?? 0),
+        }),
+      )
+    })
+    request.on('error', fail)
+  })
