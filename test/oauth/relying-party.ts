@@ -6,18 +6,23 @@ import { expect } from '../tenancy/staff.ts'
 
 export const callback = 'https://app.example.com/callback'
 
-/** An application of the owner's tenant, as a library for relying parties sees the service. */
-export async function openApplication(service: Service, owner: Client, more: object = {}) {
+/** An application of the owner's tenant, as a library for relying parties sees the service. `proof`: in place of a secret. */
+export async function openApplication(
+  service: Service,
+  owner: Client,
+  more: object = {},
+  proof?: oidc.ClientAuth,
+) {
   const client = await expect(
     201,
     owner.post('/api/v1/oauth-clients/', { name: 'Shop', redirect_uris: [callback], ...more }),
   )
-  const isPublic = client.token_endpoint_auth_method === 'none'
-  const secret = isPublic
+  const hasSecret = client.token_endpoint_auth_method.startsWith('client_secret_')
+  const secret = !hasSecret
     ? undefined
     : (await expect(201, owner.post(`/api/v1/oauth-clients/${client.id}/secrets/`))).secret
   const issuer = new URL(service.deps.publicUrl())
-  const authentication = isPublic ? oidc.None() : oidc.ClientSecretBasic(secret)
+  const authentication = proof ?? (hasSecret ? oidc.ClientSecretBasic(secret) : oidc.None())
   const config = await oidc.discovery(issuer, client.id, undefined, authentication, {
     execute: [oidc.allowInsecureRequests],
   })
@@ -26,11 +31,17 @@ export async function openApplication(service: Service, owner: Client, more: obj
 
 export type Application = Awaited<ReturnType<typeof openApplication>>
 
-/** A request of an application, with what it keeps to check the answer. */
-export async function request({ config }: Pick<Application, 'config'>, more: Record<string, string> = {}) {
+/** A request of an application, with what it keeps to check the answer. `build`: another way to make its URL. */
+export async function request(
+  { config }: Pick<Application, 'config'>,
+  more: Record<string, string> = {},
+  build: (
+    ...asked: Parameters<typeof oidc.buildAuthorizationUrl>
+  ) => URL | Promise<URL> = oidc.buildAuthorizationUrl,
+) {
   const pkceCodeVerifier = oidc.randomPKCECodeVerifier()
   const checks = { pkceCodeVerifier, expectedState: oidc.randomState(), expectedNonce: oidc.randomNonce() }
-  const url = oidc.buildAuthorizationUrl(config, {
+  const url = await build(config, {
     redirect_uri: callback,
     scope: 'openid profile email',
     code_challenge: await oidc.calculatePKCECodeChallenge(pkceCodeVerifier),
