@@ -48,7 +48,8 @@ export async function measureCurves(
       members,
       (size) => crowd(url, { id: own, size, since: Date.UTC(2026, 0, 1) }),
       async (size) => {
-        for (const request of ['first page', 'last page', 'search']) await measure('members', size, request)
+        for (const request of ['first page', 'last page', 'search', 'new name'])
+          await measure('members', size, request)
       },
     )
     await grow(
@@ -79,7 +80,7 @@ async function grow(
   }
 }
 
-/** The owner of the large tenant asks alone for its members; everyone else asks about themselves. */
+/** The owner of the large tenant asks alone for its members, and changes their own name; everyone else asks about themselves. */
 function loadOf(
   { accounts }: Stage,
   request: string,
@@ -103,6 +104,15 @@ function loadOf(
       })),
     }
   const [owner] = accounts as [Stage['accounts'][number]]
+  if (request === 'new name')
+    return {
+      method: 'PATCH',
+      path: '/api/v1/users/me/',
+      accounts: ['Ada', 'Grace'].map((name) => ({
+        headers: { ...bearer(owner.access), 'content-type': 'application/json' },
+        body: JSON.stringify({ first_name: name }),
+      })),
+    }
   const query =
     { 'first page': '', 'last page': '?ordering=-created_at', search: '?search=first7' }[request] ?? ''
   return {

@@ -14,7 +14,7 @@ import { type Recording, recordStatements } from './recordings.ts'
 /** A task for the load generator: one connection per account. `follows`: each request sends the last answer's token. */
 export interface Load {
   url: string
-  method: 'GET' | 'POST'
+  method: 'GET' | 'POST' | 'PATCH'
   path: string
   seconds: number
   accounts: { headers: Record<string, string>; body: string; path?: string }[]
