@@ -104,6 +104,9 @@ const actions = {
   'oauth_client:create': 'Anwendung registrieren',
   'oauth_client:update': 'Anwendung ändern',
   'oauth_client:delete': 'Anwendung löschen',
+  'oauth_resource:create': 'API registrieren',
+  'oauth_resource:update': 'API ändern',
+  'oauth_resource:delete': 'API löschen',
   'webhook:create': 'Webhook anlegen',
   'webhook:update': 'Webhook ändern',
 }

@@ -82,6 +82,9 @@ const actions = {
   'oauth_client:create': 'Register an application',
   'oauth_client:update': 'Change an application',
   'oauth_client:delete': 'Delete an application',
+  'oauth_resource:create': 'Register an API',
+  'oauth_resource:update': 'Change an API',
+  'oauth_resource:delete': 'Delete an API',
   'webhook:create': 'Create a webhook',
   'webhook:update': 'Change a webhook',
 }

@@ -2,12 +2,18 @@ import type { ObjectFinders } from '../lists/find-object.ts'
 import { lister, type ObjectListers } from '../lists/list-objects.ts'
 import { clientResource } from './clients/client-schemas.ts'
 import { clientList, findClient, listClients } from './clients/store.ts'
+import { asResource } from './resources/resource-schemas.ts'
+import { findResource, listResources, resourceList } from './resources/store.ts'
 
 /** Loads the objects of this context as resources for decisions. */
 export const oauthObjects: ObjectFinders = {
   async oauth_client(read, { tenantId }, id) {
     const client = await findClient(read, { tenantId, id })
     return client && clientResource(client)
+  },
+  async oauth_resource(read, { tenantId }, id) {
+    const resource = await findResource(read, { tenantId, id })
+    return resource && asResource(resource)
   },
 }
 
@@ -17,5 +23,10 @@ export const oauthLists: ObjectListers = {
     clientList,
     (tx, { tenantId }, page) => listClients(tx, tenantId, page),
     clientResource,
+  ),
+  oauth_resource: lister(
+    resourceList,
+    (tx, { tenantId }, page) => listResources(tx, tenantId, page),
+    asResource,
   ),
 }

@@ -35,6 +35,7 @@ import { applicationFeedRoutes } from '../installation/feed/routes.ts'
 import { applicationRoutes } from '../installation/manifests/routes.ts'
 import { clientRoutes } from '../oauth/clients/routes.ts'
 import { grantRoutes } from '../oauth/grants/routes.ts'
+import { oauthResourceRoutes } from '../oauth/resources/routes.ts'
 import { consentPages, openidConnect } from '../oauth/routes.ts'
 import { enterConsole } from '../pages/console/enter.ts'
 import { consolePages } from '../pages/console/pages.ts'
@@ -92,6 +93,7 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...webhookRoutes(deps),
   ...clientRoutes(deps),
   ...grantRoutes(deps),
+  ...oauthResourceRoutes(deps),
   ...applicationRoutes(deps),
   ...applicationFeedRoutes(deps),
   ...keyRoutes(deps),

@@ -67,6 +67,9 @@ const key = `${keys}${await created(keys, { name: 'One' })}/`
 const clients = '/api/v1/oauth-clients/'
 const application = (name: string) => ({ name, kind: 'web', redirect_uris: ['https://app.example/back'] })
 const client = `${clients}${await created(clients, application('One'))}/`
+const servers = '/api/v1/oauth-resources/'
+const serverOf = (name: string) => ({ name, identifier: `https://${name}.example`.toLowerCase() })
+const server = `${servers}${await created(servers, serverOf('One'))}/`
 
 const named: [unknown, unknown] = ['One', 'Other']
 const changes: Change[] = [
@@ -247,6 +250,30 @@ const changes: Change[] = [
     attribute: 'name',
     values: named,
     shows: clients,
+  },
+  {
+    action: 'oauth_resource:create',
+    method: 'post',
+    path: servers,
+    body: serverOf('Two'),
+    attribute: 'name',
+    values: ['Two', 'x'],
+  },
+  {
+    action: 'oauth_resource:update',
+    method: 'patch',
+    path: server,
+    body: { scopes: [] },
+    attribute: 'name',
+    values: named,
+  },
+  {
+    action: 'oauth_resource:delete',
+    method: 'delete',
+    path: server,
+    attribute: 'name',
+    values: named,
+    shows: servers,
   },
   {
     action: 'policy:create',

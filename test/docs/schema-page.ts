@@ -44,6 +44,7 @@ const ofMigrations: Record<string, Context> = {
   oauth_clients: 'oauth',
   oauth_client_secrets: 'oauth',
   oauth_models: 'oauth',
+  oauth_resources: 'oauth',
   tenant_logos: 'tenancy',
 }
 

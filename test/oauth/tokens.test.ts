@@ -86,3 +86,64 @@ t.test('who asks shows who they are, and the answers are not stored', async (t) 
   t.equal(revoked.headers.get('access-control-allow-origin'), origin.Origin)
   t.equal(revoked.headers.get('access-control-allow-credentials'), null)
 })
+
+const all = '/api/v1/oauth-resources/'
+const invoices = {
+  identifier: 'https://invoices.example.com',
+  name: 'Invoices',
+  scopes: [{ permission: 'invoice:read', description: 'See your invoices' }],
+}
+
+t.test('an API is registered, read, listed, changed and deleted', async (t) => {
+  const firm = await service.signUp()
+  const app = await openApplication(service, firm)
+  const made = await expect(201, firm.post(all, { ...invoices, client_ids: [app.client.id] }))
+  t.match(made, { ...invoices, client_ids: [app.client.id], created_by: firm.id })
+  const at = `${all}${made.id}/`
+  const read = await firm.get(at)
+  t.same(read.body, made)
+  t.same((await expect(200, firm.get(all))).results, [made])
+  t.match(await firm.post(all, invoices), { status: 409, body: { code: 'name_taken' } })
+  t.match(await expect(200, firm.patch(at, { name: 'Bills' })), { ...invoices, name: 'Bills' })
+  const headers = { 'If-Match': String(read.headers.get('etag')) }
+  t.match(await firm.delete(at, { headers }), { status: 412 })
+  for (const role of ['member', 'auditor']) {
+    const person = await colleague(service, firm, role)
+    t.equal((await person.get(all)).status, role === 'auditor' ? 200 : 403)
+    t.equal((await person.post(all, { ...invoices, identifier: 'urn:x' })).status, 403)
+    t.equal((await person.delete(at)).status, 403)
+  }
+  t.equal((await owner.get(at)).status, 404, 'of another tenant')
+  await expect(201, owner.post(all, invoices))
+  await expect(204, firm.delete(at))
+  t.equal((await firm.get(at)).status, 404)
+  t.same(await eventsOf(service, firm.tenantId, 'application.resource'), [
+    'application.resource_created',
+    'application.resource_updated',
+    'application.resource_deleted',
+  ])
+})
+
+t.test('an API is not the service itself, and its clients are of the tenant', async (t) => {
+  const firm = await service.signUp()
+  const issuer = service.deps.publicUrl()
+  const wrong: [object, string][] = [
+    [{ identifier: issuer }, 'identifier'],
+    [{ identifier: `${issuer}/api/v1` }, 'identifier'],
+    [{ identifier: `${issuer.toUpperCase()}/oauth` }, 'identifier'],
+    [{ identifier: service.deps.config.JWT_AUDIENCE }, 'identifier'],
+    [{ identifier: '/invoices' }, 'identifier'],
+    [{ identifier: 'https://a.example/#x' }, 'identifier'],
+    [{ scopes: [{ permission: 'invoice:*' }] }, 'scopes.0.permission'],
+    [{ scopes: [{ permission: 'installation:read' }] }, 'scopes.0.permission'],
+    [{ scopes: [{ permission: 'a:b' }, { permission: 'a:b' }] }, 'scopes'],
+    [{ client_ids: ['bwa_x'] }, 'client_ids.0'],
+    [{ client_ids: [shop.client.id] }, 'client_ids.0'],
+  ]
+  for (const [more, field] of wrong)
+    t.match(
+      await firm.post(all, { ...invoices, ...more }),
+      { status: 400, body: { errors: [{ field }] } },
+      JSON.stringify(more),
+    )
+})

@@ -80,6 +80,7 @@ export const frozenPolicies = [
   'oauth_models system_all: all to bailiwick_system using true check true',
   'oauth_models worker_expires: all to bailiwick_worker using (expires_at <= now())',
   `oauth_models worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
+  `oauth_resources worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
   'otp_attempts system_all: all to bailiwick_system using true check true',
   'otp_attempts worker_all: all to bailiwick_worker using true check true',
   'otp_devices system_all: all to bailiwick_system using true check true',

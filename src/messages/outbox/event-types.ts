@@ -74,6 +74,11 @@ export const eventTypes = {
     ['created', 'updated', 'deleted', 'secret_created'],
     z.strictObject({ client_id: z.string() }),
   ),
+  ...family(
+    'application.resource',
+    ['created', 'updated', 'deleted'],
+    z.strictObject({ oauth_resource_id: id }),
+  ),
   'application.consent_given': ofApplication,
   'application.grant_created': ofApplication,
   'application.grant_revoked': ofApplication,

@@ -4,7 +4,6 @@ export const reservedResources: readonly string[] = [
   'directory',
   'domain',
   'installation',
-  'oauth_resource',
   'scim',
   'support_access',
 ]
@@ -17,6 +16,7 @@ export const reservedName = (resource: string): string =>
 export const takenBy: Readonly<Record<string, string>> = {
   oauth_client: '0145-oauth-clients.sql',
   oauth_grant: '0147-ids-of-grants.sql',
+  oauth_resource: '0149-oauth-resources.sql',
 }
 
 /** All names that a release takes, or may have taken since the one before. */

@@ -49,6 +49,9 @@ const rules = [await created(policies, rule), await created(policies, rule)]
 const clients = '/api/v1/oauth-clients/'
 const application = (name: string) => ({ name, kind: 'web', redirect_uris: ['https://app.example/back'] })
 const applications = [await created(clients, application('One')), await created(clients, application('Two'))]
+const servers = '/api/v1/oauth-resources/'
+const server = (name: string) => ({ name, identifier: `https://${name}.example`.toLowerCase() })
+const apis = [await created(servers, server('One')), await created(servers, server('Two'))]
 
 const hook = await created('/api/v1/webhooks/', { url: 'https://receiver.example/' })
 
@@ -97,6 +100,14 @@ const tries: Try[] = [
     body: { name: 'Uno' },
   },
   { action: 'oauth_client:delete', method: 'delete', path: `${clients}${applications[1]!.id}/` },
+  { action: 'oauth_resource:create', method: 'post', path: servers, body: server('Three') },
+  {
+    action: 'oauth_resource:update',
+    method: 'patch',
+    path: `${servers}${apis[0]!.id}/`,
+    body: { name: 'Uno' },
+  },
+  { action: 'oauth_resource:delete', method: 'delete', path: `${servers}${apis[1]!.id}/` },
   { action: 'policy:create', method: 'post', path: policies, body: rule },
   {
     action: 'policy:update',
