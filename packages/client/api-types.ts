@@ -154,6 +154,9 @@ export interface EventTypes {
   'application.client_updated': { client_id: string }
   'application.client_deleted': { client_id: string }
   'application.client_secret_created': { client_id: string }
+  'application.resource_created': { oauth_resource_id: string }
+  'application.resource_updated': { oauth_resource_id: string }
+  'application.resource_deleted': { oauth_resource_id: string }
   'application.consent_given': { client_id: string; user_id: string }
   'application.grant_created': { client_id: string; user_id: string }
   'application.grant_revoked': { client_id: string; user_id: string }
@@ -196,6 +199,8 @@ export type OAuthClientSecret = { id: string; created_at: string; last_used_at: 
 export type Authorization = { id: string; client: { id: string; name: string; kind: "web" | "spa" | "native" | null; first_party: boolean }; tenant: { id: string; slug: string; name: string }; scopes: (string)[]; created_at: string; last_used_at: string }
 
 export type OAuthGrant = { id: string; client: { id: string; name: string; kind: "web" | "spa" | "native" | null; first_party: boolean }; tenant: { id: string; slug: string; name: string }; scopes: (string)[]; created_at: string; last_used_at: string; user: { id: string; email: string | null } }
+
+export type OAuthResource = { id: string; identifier: string; name: string; scopes: ({ permission: string; description: string })[]; client_ids: (string)[]; created_by: string; created_at: string }
 
 export type Application = { application: string; name: string; description: string; version: number; resource_types: ({ type: string; description: string; actions: ({ name: string; description: string })[] })[] }
 
@@ -367,6 +372,11 @@ export interface Operations {
   'DELETE /users/me/authorizations/{id}/': { query: {  }; body: undefined; answer: undefined }
   'GET /oauth-grants/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; client_id?: string; user_id?: string; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (OAuthGrant)[]; count: number | null } }
   'DELETE /oauth-grants/{id}/': { query: {  }; body: undefined; answer: undefined }
+  'GET /oauth-resources/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (OAuthResource)[]; count: number | null } }
+  'POST /oauth-resources/': { query: {  }; body: { identifier: string; name: string; scopes?: ({ permission: string; description?: string })[]; client_ids?: (string)[] }; answer: OAuthResource; stored: true }
+  'GET /oauth-resources/{id}/': { query: {  }; body: undefined; answer: OAuthResource }
+  'PATCH /oauth-resources/{id}/': { query: {  }; body: { identifier?: string; name?: string; scopes?: ({ permission: string; description?: string })[]; client_ids?: (string)[] }; answer: OAuthResource; stored: true }
+  'DELETE /oauth-resources/{id}/': { query: {  }; body: undefined; answer: undefined; stored: true }
   'GET /applications/': { query: {  }; body: undefined; answer: { applications: (Application)[] } }
   'GET /application/events/': { query: { after?: string; page_size?: number }; body: undefined; answer: AllEventsPage }
 }
@@ -388,5 +398,6 @@ export const repeatable: ReadonlySet<string> = new Set([
   'POST /webhooks/',
   'POST /oauth-clients/',
   'POST /oauth-clients/{id}/secrets/',
+  'POST /oauth-resources/',
 ])
 

@@ -1,3 +1,20 @@
+import {
+  anyRole,
+  exempt,
+  gate,
+  granted,
+  keysToo,
+  managers,
+  noGrants,
+  ownerExempt,
+  owners,
+  readers,
+  selfOnly,
+  sessionOnly,
+  signIn,
+  tenantless,
+  widen,
+} from './action-forms.ts'
 import { reservedResources } from './reserved-names.ts'
 
 /** The roles of every tenant. A tenant can add roles of its own, which are lists of permissions. */
@@ -34,44 +51,6 @@ export interface Action {
   readonly exempt: 'none' | 'owner' | 'everyone'
   readonly tokens: readonly Exclude<TokenKind, 'impersonation'>[]
 }
-
-const noGrants: Action = {
-  roles: [],
-  own: [],
-  self: false,
-  open: false,
-  unscoped: false,
-  gate: false,
-  widen: false,
-  needsTenant: true,
-  whenInactive: false,
-  exempt: 'none',
-  tokens: ['access', 'key'],
-}
-
-const sessionOnly: Partial<Action> = { tokens: ['access'] }
-const keysToo: Partial<Action> = { tokens: ['access', 'key'] }
-
-const granted = (roles: readonly SystemRole[], more?: Partial<Action>): Action => ({
-  ...noGrants,
-  roles,
-  ...more,
-})
-// What people do with their own account takes a session, so keys cannot.
-const selfOnly = (more?: Partial<Action>): Action => ({ ...noGrants, self: true, ...sessionOnly, ...more })
-
-const anyRole: readonly SystemRole[] = systemRoles
-const managers: readonly SystemRole[] = ['owner', 'admin']
-const readers: readonly SystemRole[] = ['owner', 'admin', 'auditor']
-const owners: readonly SystemRole[] = ['owner']
-
-const gate = { gate: true }
-const widen = { widen: true }
-const exempt = { exempt: 'everyone' } as const
-const ownerExempt = { exempt: 'owner' } as const
-const tenantless = { needsTenant: false }
-// These belong to signing in, so they accept the temporary token too.
-const signIn: Partial<Action> = { tokens: ['access', 'otp_pending'], ...exempt }
 
 /** Every action of the service. The service does not start if a route names another one. */
 export const actions = {
