@@ -5,6 +5,7 @@ import type { Deps } from '../deps.ts'
 import { prolongGrantSession } from '../identity/sessions/store.ts'
 import { readClientId } from './clients/client-id.ts'
 import { endGrant } from './grants/end-grant.ts'
+import type { GrantAuth } from './provider-types.ts'
 import { consumeModel, deleteModel, findModel, type ModelKind, putModel } from './store.ts'
 import { isUnusedSuccessor, noteSuccessor, successorsOf } from './successor.ts'
 
@@ -51,7 +52,7 @@ export function modelAdapter(
       const at = clock()
       const client = readClientId(String(payload.clientId ?? payload.params?.client_id ?? clientId()))
       if (!client) throw new Error(`A ${kind} names no client`)
-      const auth = payload.auth as { sessionId: string } | undefined
+      const auth = payload.auth as GrantAuth | undefined
       const grantId = kind === 'Grant' ? id : (payload.grantId ?? null)
       // A grant lasts as long as its session, with which its row is deleted.
       const lifeMs = kind === 'Grant' ? 3_650 * day : isPushed ? rememberedMs : (seconds ?? 0) * 1000
@@ -63,6 +64,8 @@ export function modelAdapter(
           userId: kind === 'Interaction' ? null : (payload.accountId ?? null),
           client,
           grantId,
+          sid: auth?.sid,
+          browserSessionId: auth?.browserSessionId,
           // The sign-ins that count for a request are told by this clock.
           payload: kind === 'Interaction' ? { ...kept, iat: Math.floor(at / 1000) } : kept,
           at,

@@ -198,6 +198,7 @@ async function grant(
   const made = new provider.Grant({ accountId: userId, clientId }) as OwnGrant
   made.auth = {
     sessionId,
+    browserSessionId: isOffline ? here.sessionId : undefined,
     sid,
     acr: here.acr,
     amr: here.amr,

@@ -15,6 +15,8 @@ export const requestOf = ({ Provider }: Library) => (Provider.ctx as OidcContext
 /** What stands behind a grant: the session, the membership, and what the session had shown. Times in s. */
 export interface GrantAuth {
   sessionId: string
+  /** That of the browser, if the grant has one of its own. */
+  browserSessionId?: string | undefined
   membershipId: string
   sid: string
   acr: string

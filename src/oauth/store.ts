@@ -27,6 +27,9 @@ interface NewModel {
   userId: string | null
   client: ClientKey
   grantId: string | null
+  /** Of a grant: its session as ID tokens name it, and that of the browser if the grant has one of its own. */
+  sid?: string | undefined
+  browserSessionId?: string | undefined
   payload: object
   /** ms since 1970 */
   at: number
@@ -39,11 +42,13 @@ interface NewModel {
  */
 export function putModel(tx: Tx, model: NewModel): void {
   const { kind, id, sessionId, userId, client, grantId, payload, at, expiresAt } = model
+  const { sid = null, browserSessionId = null } = model
   tx.later(sql.unsafe`
-    insert into oauth_models (id_hash, id, kind, session_id, user_id, tenant_id, client_id, grant_id, payload, created_at, expires_at)
+    insert into oauth_models (id_hash, id, kind, session_id, user_id, tenant_id, client_id, grant_id, sid,
+                              browser_session_id, payload, created_at, expires_at)
     values (${sql.binary(hashOfModel(kind, id))}, ${kind === 'Grant' ? timeOrderedId(at) : null}, ${kind}, ${sessionId},
             ${userId}, ${client.tenantId}, ${client.id},
-            ${grantId}, ${sql.jsonb(payload as never)}, ${instant(at)}, ${instant(expiresAt)})
+            ${grantId}, ${sid}, ${browserSessionId}, ${sql.jsonb(payload as never)}, ${instant(at)}, ${instant(expiresAt)})
     on conflict (id_hash) do update
       set payload = excluded.payload, created_at = excluded.created_at, expires_at = excluded.expires_at
       where oauth_models.kind in ('Consent', 'Interaction')`)
@@ -92,18 +97,4 @@ export function consumeModel(tx: Tx, kind: ModelKind, id: string, now: number) {
 /** Deletes a row. As the system role. */
 export function deleteModel(tx: Tx, kind: ModelKind, id: string): void {
   tx.later(sql.unsafe`delete from oauth_models where id_hash = ${sql.binary(hashOfModel(kind, id))}`)
-}
-
-const grantRow = z.object({
-  tenant_id: z.uuid(),
-  client_id: z.uuid(),
-  user_id: z.uuid(),
-  session_id: z.uuid(),
-})
-
-/** Deletes a grant and all its codes and tokens; tells whose it was, or null if it is over. As the system role. */
-export async function deleteGrant(tx: Tx, grantId: string): Promise<z.infer<typeof grantRow> | null> {
-  const gone = await tx.any(sql.type(grantRow)`
-    delete from oauth_models where grant_id = ${grantId} returning tenant_id, client_id, user_id, session_id`)
-  return gone[0] ?? null
 }

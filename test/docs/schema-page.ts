@@ -45,6 +45,7 @@ const ofMigrations: Record<string, Context> = {
   oauth_client_secrets: 'oauth',
   oauth_models: 'oauth',
   oauth_resources: 'oauth',
+  oauth_logouts: 'oauth',
   tenant_logos: 'tenancy',
 }
 

@@ -5,6 +5,7 @@ export const queueNames = [
   'event-fanout',
   'webhook',
   'webhook-once',
+  'logout',
   'execution',
   'otp-expiry',
   'approval-expiry',

@@ -1,11 +1,12 @@
 import { z } from 'zod'
 import type { Read } from '../../database/executor/read.ts'
-import { countRow, idRow, tenantIdRow } from '../../database/executor/row-schemas.ts'
+import { countRow, idRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
 import { lock } from '../../database/locks.ts'
 import { sessionRevoked } from '../../errors.ts'
 import { defineList, type ListPage } from '../../lists/list.ts'
+import { type EndedSession, endingSessions } from '../../messages/logouts/store.ts'
 import type { Caller } from '../../request/caller.ts'
 import { endPendingSessions } from '../sign-in/pending-store.ts'
 import { recordSessionsEnded } from '../users/store.ts'
@@ -175,12 +176,16 @@ export async function endSession(
     at: number
   },
 ): Promise<boolean> {
-  const at = instant(session.at)
   const ofKind = session.kind ? sql.fragment`and kind = ${session.kind}` : sql.fragment``
-  const ended = await tx.maybeOne(sql.type(idRow)`
-    update sessions set ended_at = ${at}, end_reason = ${session.reason}
-    where id = ${session.id} and user_id = ${session.userId} and ended_at is null ${ofKind} returning id`)
-  return ended !== null
+  const ended = await endingSessions(
+    tx,
+    sql.fragment`
+      update sessions set ended_at = ${instant(session.at)}, end_reason = ${session.reason}
+      where id = ${session.id} and user_id = ${session.userId} and ended_at is null ${ofKind}
+      returning id, tenant_id`,
+    session.at,
+  )
+  return ended.length > 0
 }
 
 /**
@@ -191,28 +196,39 @@ export async function endSessionsOf(
   tx: Tx,
   sessions: { userId: string; exceptId: string | null; reason: EndReason; at: number },
 ): Promise<readonly string[]> {
-  const at = instant(sessions.at)
   // Before the sessions, as others lock them: the opposite order could deadlock.
   recordSessionsEnded(tx, sessions.userId, sessions.at)
-  const ended = await tx.anyFirst(sql.type(idRow)`
-    update sessions set ended_at = ${at}, end_reason = ${sessions.reason}
-    where user_id = ${sessions.userId} and ended_at is null and id is distinct from ${sessions.exceptId}::uuid returning id`)
+  const ended = await endingSessions(
+    tx,
+    sql.fragment`
+      update sessions set ended_at = ${instant(sessions.at)}, end_reason = ${sessions.reason}
+      where user_id = ${sessions.userId} and ended_at is null and id is distinct from ${sessions.exceptId}::uuid
+      returning id, tenant_id`,
+    sessions.at,
+  )
   await endPendingSessions(tx, sessions)
-  return ended
+  return idsOf(ended)
 }
 
 /** Ends a person's sessions except the newest `kept`; returns their ids. As the system role. */
-export function endOldestSessions(
+export async function endOldestSessions(
   tx: Tx,
   sessions: { userId: string; kept: number; at: number },
 ): Promise<readonly string[]> {
-  return tx.anyFirst(sql.type(idRow)`
-    update sessions set ended_at = ${instant(sessions.at)}, end_reason = 'revoked'
-    where ended_at is null and id = any(array(
-      select id from sessions where user_id = ${sessions.userId} and ended_at is null
-      order by created_at desc, id desc offset ${sessions.kept}))
-    returning id`)
+  const ended = await endingSessions(
+    tx,
+    sql.fragment`
+      update sessions set ended_at = ${instant(sessions.at)}, end_reason = 'revoked'
+      where ended_at is null and id = any(array(
+        select id from sessions where user_id = ${sessions.userId} and ended_at is null
+        order by created_at desc, id desc offset ${sessions.kept}))
+      returning id, tenant_id`,
+    sessions.at,
+  )
+  return idsOf(ended)
 }
+
+const idsOf = (ended: readonly EndedSession[]) => ended.map(({ id }) => id)
 
 const listedRow = z.object({
   id: z.uuid(),
@@ -280,11 +296,16 @@ export function countSessionsOf(tx: Read, userId: string, now: number, page: Lis
 }
 
 /** Ends up to `limit` live sessions of the whole installation; returns the tenant of each. As the system role. */
-export function endSomeSessions(tx: Tx, at: number, limit: number): Promise<readonly string[]> {
-  return tx.anyFirst(sql.type(tenantIdRow)`
-    update sessions set ended_at = ${instant(at)}, end_reason = 'revoked'
-    where ended_at is null and id = any(array(select id from sessions where ended_at is null limit ${limit}))
-    returning tenant_id`)
+export async function endSomeSessions(tx: Tx, at: number, limit: number): Promise<readonly string[]> {
+  const ended = await endingSessions(
+    tx,
+    sql.fragment`
+      update sessions set ended_at = ${instant(at)}, end_reason = 'revoked'
+      where ended_at is null and id = any(array(select id from sessions where ended_at is null limit ${limit}))
+      returning id, tenant_id`,
+    at,
+  )
+  return ended.map(({ tenant_id }) => tenant_id)
 }
 
 /**

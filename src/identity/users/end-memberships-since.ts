@@ -42,7 +42,7 @@ async function endMembership(
   { tenant_id: tenantId, membership_id: id }: MembershipToEnd,
   { userId, requestInfo, at }: Common,
 ): Promise<void> {
-  await deleteMember(tx, { tenantId, id, userId })
+  await deleteMember(tx, { tenantId, id, userId, at })
   const { requestId } = requestInfo
   const event = {
     type: 'tenant.member_removed',

@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { unavailable } from '../../errors.ts'
 import type { RequestInfo } from '../../http/request-info.ts'
 import { appendAudit } from '../../messages/audit/append-audit.ts'
+import { endGrantsOf } from '../../messages/logouts/store.ts'
 import { appendEvent } from '../../messages/outbox/append-event.ts'
 import { deleteInvitationsTo } from '../../tenancy/invitations/store.ts'
 import { detachErased, listMembershipsToEnd, type MembershipToEnd } from '../../tenancy/members/store.ts'
@@ -84,6 +85,7 @@ export async function erasePerson(
   ]
   await insertErasure(tx, { userId: id, emails, tenantIds: [...new Set(tenantIds)], targetIds, at })
   for (const { tenant_id } of memberships) detachErased(tx, { tenantId: tenant_id, userId: id })
+  await endGrantsOf(tx, { userId: id }, at)
   await deletePerson(tx, id)
   return { tenantsDeleted: gone.map(({ slug }) => slug), tenantsLeft: left.length }
 }

@@ -24,6 +24,8 @@ export const queues = {
   webhook: message({ webhook_id: z.uuid() }),
   // A test or a replay.
   'webhook-once': message({ webhook_id: z.uuid(), delivery_id: z.uuid() }),
+  // Tells a client that a session ended.
+  logout: message({ logout_id: z.uuid() }),
   // Carries out the stored call of an approved request.
   execution: message({ approval_request_id: z.uuid() }),
   // Added by a schedule, not through the outbox.

@@ -1,9 +1,9 @@
 import type { Tx } from '../../database/executor/transaction.ts'
 import { recordRevoked } from '../../identity/sessions/end-session.ts'
 import { endSession } from '../../identity/sessions/store.ts'
+import { deleteGrant } from '../../messages/logouts/store.ts'
 import { appendEvent } from '../../messages/outbox/append-event.ts'
 import { type ClientKey, clientIdOf } from '../clients/client-id.ts'
-import { deleteGrant } from '../store.ts'
 
 interface Ending {
   /** As the library names it. */
@@ -25,7 +25,7 @@ export async function endGrant(
   tx: Tx,
   { grantId, ...cause }: Ending,
 ): Promise<{ client: ClientKey; userId: string } | null> {
-  const gone = await deleteGrant(tx, grantId)
+  const gone = await deleteGrant(tx, grantId, cause.at)
   if (!gone) return null
   const { tenant_id: tenantId, client_id: id, user_id: userId, session_id: sessionId } = gone
   const client = { tenantId, id }

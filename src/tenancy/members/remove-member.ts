@@ -34,7 +34,7 @@ export async function endMembership(tx: Tx, doer: AuditActor, member: MemberRow,
   const { id, user_id, email, roles } = member
   // Before the membership goes: by it the tenant sees the person.
   if (user_id !== null) await cancelInvitationTo(tx, doer, { userId: user_id, email }, at)
-  await deleteMember(tx, { tenantId, id, userId: user_id })
+  await deleteMember(tx, { tenantId, id, userId: user_id, at })
   if (roles.includes('owner')) await assertOwnerRemains(tx, tenantId)
   const changes = changesBetween(auditedMember(member), null)
   await recordMemberChange(tx, doer, at, member, { what: 'removed', action: 'member:delete', changes })

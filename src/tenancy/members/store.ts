@@ -8,6 +8,7 @@ import { instant } from '../../database/instant.ts'
 import { endGrants, forgetMember } from '../../database/isolation/member-references.ts'
 import { willName } from '../../database/locks.ts'
 import { isFromBefore } from '../../database/proven-address.ts'
+import { endGrantsOf } from '../../messages/logouts/store.ts'
 import { dataTypes } from '../../policy-engine/compile/conditions.ts'
 import { addPersonMemberships, deletePersonMembership, lockPerson, type Person } from './person-store.ts'
 
@@ -198,10 +199,13 @@ export async function endSessionsOfMember(
   return row !== null
 }
 
-/** Deletes a membership with its roles. Its person is the manager and the owner of nothing any more. */
+/**
+ * Deletes a membership with its roles, and ends what its person let applications do in the tenant. The person is the manager and
+ * the owner of nothing any more.
+ */
 export async function deleteMember(
   tx: Tx,
-  { tenantId, id: memberId, userId }: { tenantId: string; id: string; userId: string | null },
+  { tenantId, id: memberId, userId, at }: { tenantId: string; id: string; userId: string | null; at: number },
 ): Promise<void> {
   // The lock waits for transactions that make the person a manager or an owner, so that the updates see their rows.
   tx.later(sql.unsafe`select from memberships where tenant_id = ${tenantId} and id = ${memberId} for update`)
@@ -219,6 +223,7 @@ export async function deleteMember(
   if (userId === null) return
   deletePersonMembership(tx, tenantId, userId)
   endGrants(tx, { tenantId, userId })
+  await endGrantsOf(tx, { tenantId, userId }, at)
 }
 
 /**

@@ -21,8 +21,9 @@ export async function deleteAccount(
   assertAmong(versions, account.version)
   assertCanChange(caller, account)
   const { id } = account
-  await deleteMember(tx, { tenantId: caller.tenantId, id, userId: null })
-  await recordChange(tx, caller, clock(), {
+  const at = clock()
+  await deleteMember(tx, { tenantId: caller.tenantId, id, userId: null, at })
+  await recordChange(tx, caller, at, {
     event: 'tenant.service_account_deleted',
     data: { service_account_id: id },
     action: 'service_account:delete',

@@ -42,7 +42,12 @@ t.test(
       [own, person, crowd],
     )
     const statements: QuerySqlToken[] = []
-    const spy = { anyFirst: async (query: QuerySqlToken) => void statements.push(query) } as unknown as Tx
+    const spy = {
+      async any(query: QuerySqlToken) {
+        statements.push(query)
+        return []
+      },
+    } as unknown as Tx
     await endOldestSessions(spy, { userId: person, kept: 1_000, at: Date.now() })
     const [{ sql, values }] = statements as [QuerySqlToken]
     // As after a few logins: prepared, with a generic plan.
