@@ -11,6 +11,7 @@ import { type WorkerDeps, WorkerSettingsMissing } from './deps.ts'
 import { eventFanout } from './event-fanout.ts'
 import { execution } from './execution.ts'
 import { invitationExpiry } from './invitation-expiry.ts'
+import { logout } from './logout.ts'
 import { email, notices } from './mail-actors.ts'
 import { canServe } from './open-service.ts'
 import { otpExpiry } from './otp-expiry.ts'
@@ -29,6 +30,7 @@ export const actors: readonly Actor[] = [
   eventFanout,
   webhook,
   webhookOnce,
+  logout,
   execution,
   invitationExpiry,
   tenantPurge,
@@ -87,18 +89,24 @@ export async function startActors(
   }
 }
 
+/** The actors that need what the API needs: they carry out its calls, or sign with its keys. */
+const serving: readonly Actor[] = [logout, execution]
+
 /**
- * The named actors, or all. `email` starts `notices` too: mail once had that one actor, and deployments name it. Only a process with the databases of the API carries out stored calls. Rejects when one without
- * them is named for that.
+ * The named actors, or all. `email` starts `notices` too: mail once had that one actor, and deployments name it. A process without
+ * the databases of the API leaves out those that need them. Rejects when it is to run one of these.
  */
 function chooseActors({ config, log }: WorkerDeps, names: string[]): Actor[] {
-  const named = names.includes(email.name) ? [...names, notices.name] : names
-  const chosen = actors.filter((actor) => names.length === 0 || named.includes(actor.name))
-  if (canServe(config) || !chosen.includes(execution)) return chosen
-  const needed = 'execution needs DATABASE_API_URL and DATABASE_SYSTEM_URL'
-  if (names.includes(execution.name)) throw new WorkerSettingsMissing(`The actor ${needed}.`)
-  log.warn(`The actor ${needed}; without them, this process carries out no stored calls`)
-  return chosen.filter((actor) => actor !== execution)
+  const wanted = names.includes(email.name) ? [...names, notices.name] : names
+  const chosen = actors.filter((actor) => names.length === 0 || wanted.includes(actor.name))
+  const unable = chosen.filter((actor) => serving.includes(actor))
+  if (canServe(config) || unable.length === 0) return chosen
+  const needs = 'needs DATABASE_API_URL and DATABASE_SYSTEM_URL'
+  const named = unable.find(({ name }) => names.includes(name))
+  if (named) throw new WorkerSettingsMissing(`The actor ${named.name} ${needs}.`)
+  for (const { name } of unable)
+    log.warn(`The actor ${name} ${needs}; without them, this process leaves it out`)
+  return chosen.filter((actor) => !unable.includes(actor))
 }
 
 /** The start does not wait for the mail server: only mail needs it. */

@@ -8,7 +8,7 @@ import type { Config } from '../src/settings/config.ts'
 import { version } from '../src/settings/version.ts'
 
 /** The service inside a worker process: what carries out calls of the API without HTTP. */
-export type Service = StoredDeps & ApprovalDeps & { routes: readonly Route[] }
+export type Service = Deps & StoredDeps & ApprovalDeps & { routes: readonly Route[] }
 
 /** Makes the service of a process from what the API has opened. It loads the API, which is half of a worker's modules. */
 export async function serviceOf(deps: Deps): Promise<Service> {

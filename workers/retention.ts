@@ -22,6 +22,7 @@ import {
 import { deleteMailsBefore, deleteMailsNaming, forgetRecipients } from '../src/messages/mail/mail-store.ts'
 import { purgeDeadLetters } from '../src/messages/mail/purge-dead-letters.ts'
 import { deleteEventsBefore } from '../src/messages/outbox/event-store.ts'
+import { deleteLogoutsBefore } from '../src/oauth/logouts/store.ts'
 import type { WorkerDeps } from './deps.ts'
 import { inBatches } from './in-batches.ts'
 import { defineScheduled } from './schedule.ts'
@@ -42,6 +43,7 @@ const kept: Record<string, [RetentionSetting, DeleteBefore]> = {
   decisions: ['DECISION_RETENTION_DAYS', deleteDecisionsBefore],
   shadow_counts: ['DECISION_RETENTION_DAYS', deleteShadowCountsBefore],
   deliveries: ['WEBHOOK_DELIVERY_RETENTION_DAYS', deleteEndedBefore],
+  logouts: ['WEBHOOK_DELIVERY_RETENTION_DAYS', deleteLogoutsBefore],
   events: ['EVENT_RETENTION_DAYS', deleteEventsBefore],
   feed_entries: ['EVENT_RETENTION_DAYS', deleteFeedEntriesBefore],
   audit_rows: ['AUDIT_RETENTION_DAYS', deleteAuditBefore],

@@ -64,6 +64,19 @@ function expectedIssuer(token: string, { issuer, isEarlierIssuer }: KeyRing): st
   return isEarlierIssuer(iss) ? iss : issuer
 }
 
+/** Signs claims as a JWT of a type. */
+export function signClaims(
+  { algorithm: alg, kid, privateKey }: SigningKey,
+  typ: string,
+  claims: object,
+): Promise<string> {
+  // A JWT is a JWS of its claims (RFC 7519 §7.1). jose's SignJWT is the same, but copies the claims first, which takes longer
+  // than to write them.
+  return new CompactSign(Buffer.from(JSON.stringify(claims)))
+    .setProtectedHeader({ alg, kid, typ })
+    .sign(privateKey)
+}
+
 const clockTolerance = 5 // seconds
 const maxTokenLength = 8_192
 const cacheSize = 10_000
@@ -130,12 +143,7 @@ export function createTokenSigner(
       const key = inForce.keys[0]
       if (!key) throw new Error('There is no signing key')
       const aud = audienceOf(kind, inForce)
-      // A JWT is a JWS of its claims (RFC 7519 §7.1). jose's SignJWT is the same, but copies the claims first, which takes
-      // longer than to write them.
-      const payload = JSON.stringify({ ...claims, iss: inForce.issuer, aud, token_type: kind })
-      return new CompactSign(Buffer.from(payload))
-        .setProtectedHeader({ alg: key.algorithm, kid: key.kid, typ: headerType[kind] })
-        .sign(key.privateKey)
+      return signClaims(key, headerType[kind], { ...claims, iss: inForce.issuer, aud, token_type: kind })
     },
     async verify<Kind extends TokenKind>(kind: Kind, token: string, now: number) {
       if (token.length > maxTokenLength) throw tokenNotValid()

@@ -43,6 +43,8 @@ interface Page {
 interface Listing<Found extends Page, T> {
   /** The route's path. */
   path: string
+  /** Checks an id in the path. Throws 404. By default it is a UUID. */
+  readId?(text: string | undefined): string
   list: List
   /** Asks for all its statements before its first await. */
   rows(read: Read, input: { caller: Bearer; params: Record<string, string> }, page: ListPage): Promise<Found>
@@ -70,11 +72,11 @@ export async function together<Found, First>(object: Promise<Found | null>, firs
 /** What the functions of a route need to answer a list: `load` asks for the first page, `handle` answers. */
 export function listing<Found extends Page, T>(
   deps: Deps & { db: Pick<Databases, 'api'> },
-  { path, list, rows, show }: Listing<Found, T>,
+  { path, readId = pathId, list, rows, show }: Listing<Found, T>,
 ) {
   type Input = { caller: Bearer; params: Record<string, string>; query: ListQuery }
   const pageRequestOf = ({ params, query }: Input): PageRequest => ({
-    path: path.replace(/:(\w+)/g, (_, name) => pathId(params[name])),
+    path: path.replace(/:(\w+)/g, (_, name) => readId(params[name])),
     query,
   })
   return {

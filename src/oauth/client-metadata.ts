@@ -29,7 +29,6 @@ export function metadataOf(client: UsableClient, algorithms: readonly string[]) 
     requirePkce: client.require_pkce,
     consentsFrom: client.consents_from,
   }
-  const wanted = client.id_token_signed_response_alg
   return {
     client_id: clientIdOf({ tenantId, id }),
     client_name: client.name,
@@ -42,10 +41,16 @@ export function metadataOf(client: UsableClient, algorithms: readonly string[]) 
     ...(client.jwks && { jwks: client.jwks }),
     ...(client.jwks_uri && { jwks_uri: client.jwks_uri }),
     require_pushed_authorization_requests: client.require_par,
-    id_token_signed_response_alg: algorithms.includes(wanted) ? wanted : algorithms[0],
+    id_token_signed_response_alg: algorithmOf(client, algorithms),
     own,
   }
 }
+
+/** The algorithm that signs for a client, among those that the service has. */
+export const algorithmOf = (
+  { id_token_signed_response_alg: wanted }: Pick<UsableClient, 'id_token_signed_response_alg'>,
+  algorithms: readonly string[],
+): string => (algorithms.includes(wanted) ? wanted : algorithms[0]!)
 
 /** The hash among those of a client that a secret has; null for a wrong one. */
 export const hashAmong = (hashes: string, hash: Buffer): Buffer | null =>

@@ -1,10 +1,13 @@
 import type { JWK } from 'jose'
+import type { SigningKey } from '../crypto/token-signer.ts'
 import type { Deps } from '../deps.ts'
 import { ensureIdTokenKey } from '../identity/keys/key-ring.ts'
 
 /** The keys that sign ID tokens, the signing one of each algorithm first, and their algorithms, the usual one first. */
 export interface ProviderKeys {
   jwks: { keys: JWK[] }
+  /** The same, to sign by themselves. */
+  signing: readonly SigningKey[]
   algorithms: string[]
   /** Other keys have another id. */
   id: string
@@ -20,6 +23,7 @@ export async function providerKeys(deps: Deps): Promise<ProviderKeys> {
   const all = [...new Set([...idTokenKeys, ...keys])]
   return {
     jwks: { keys: all.map(({ privateJwk }) => privateJwk) },
+    signing: all,
     algorithms: [...new Set(all.map(({ algorithm }) => algorithm))],
     id: all.map(({ kid }) => kid).join(),
   }

@@ -54,7 +54,11 @@ export function makeProvider(parts: Parts, { jwks, algorithms }: ProviderKeys): 
     interactions: { policy: policyOf(parts), url: (ctx, { uid }) => pageOf(issuer, ctx, uid) },
     renderError: (ctx, out) => renderError(parts, ctx as OidcContext, { ...out }),
     features: { ...fixed.features, ...ownTokens(parts) },
-    discovery: { end_session_endpoint: `${issuer}/oauth/logout` },
+    discovery: {
+      end_session_endpoint: `${issuer}/oauth/logout`,
+      backchannel_logout_supported: true,
+      backchannel_logout_session_supported: true,
+    },
   } satisfies Configuration)
   adaptLibrary(provider, parts)
   return provider

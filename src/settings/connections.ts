@@ -49,6 +49,17 @@ export const connectionSettings = {
     'The only hosts that webhooks can lead to, comma-separated: `example.com`, or `*.example.com` for its subdomains',
     { shown: 'any' },
   ),
+  FEDERATION_ALLOW_PRIVATE: setting(
+    boolean,
+    false,
+    'Applications can be told of the end of sessions by http, and at addresses inside your network',
+  ),
+  FEDERATION_ALLOWED_HOSTS: setting(
+    hostList,
+    [],
+    'The only hosts for which that holds, comma-separated: `shop.internal`, or `*.internal` for its subdomains',
+    { shown: 'none' },
+  ),
   OPA_PATH: setting(text, undefined, 'The pinned `opa`; when unset, it is searched for, or built by Go'),
   POLICIES_DIR: setting(
     text,

@@ -16,6 +16,7 @@ const ofNothing = {
   decisions: 0,
   shadow_counts: 0,
   deliveries: 0,
+  logouts: 0,
   events: 0,
   feed_entries: 0,
   audit_rows: 0,

@@ -60,7 +60,7 @@ async function concludeFailure(
 }
 
 /** Busy receivers can ask for a wait (RFC 9110 §15.6.4, RFC 6585 §4). */
-const requestedWait = ({ status, retryAfter }: Answer) =>
+export const requestedWait = ({ status, retryAfter }: Answer) =>
   status === 429 || status === 503 ? retryAfter : null
 
 function assertLast(changed: boolean): void {

@@ -3,6 +3,7 @@ import { receiverRules, whyRefused } from '../../events/webhooks/public-address.
 import type { Caller } from '../../request/caller.ts'
 import type { Config } from '../../settings/config.ts'
 import { assertHolds, holderOf, isOwner, refused } from '../../tenancy/roles/grantable-roles.ts'
+import { whyNoLogoutUri } from '../logouts/logout-uri.ts'
 import { permissionsAmong } from './client-schemas.ts'
 import { whyNoRedirect } from './redirect-uris.ts'
 import type { ClientFields, ClientKind } from './store.ts'
@@ -10,6 +11,7 @@ import type { ClientFields, ClientKind } from './store.ts'
 /** What a client of a kind is, if its editor says nothing else. */
 export const defaultsOf = (kind: ClientKind) => ({
   post_logout_redirect_uris: [],
+  backchannel_logout_uri: null,
   scopes: ['openid', 'profile', 'email', 'offline_access'],
   grant_types: ['authorization_code', 'refresh_token'] satisfies ClientFields['grant_types'],
   token_endpoint_auth_method: kind === 'web' ? ('client_secret_basic' as const) : ('none' as const),
@@ -25,13 +27,13 @@ export const defaultsOf = (kind: ClientKind) => ({
 
 /** Throws 400 for fields that do not go together. */
 export function assertSound(client: ClientFields, config: Config): void {
-  const faults = [...faultsOf(client), ...faultsOfKeys(client, config)].map(
+  const faults = [...faultsOf(client, config), ...faultsOfKeys(client, config)].map(
     ([field, detail]): FieldError => ({ field, code: 'invalid', detail }),
   )
   if (faults.length > 0) throw validationError(...faults)
 }
 
-function* faultsOf(client: ClientFields): Generator<[field: string, detail: string]> {
+function* faultsOf(client: ClientFields, config: Config): Generator<[field: string, detail: string]> {
   const { kind } = client
   if (client.redirect_uris.length === 0) yield ['redirect_uris', 'Give at least one redirect URI.']
   for (const field of ['redirect_uris', 'post_logout_redirect_uris'] as const)
@@ -39,6 +41,9 @@ function* faultsOf(client: ClientFields): Generator<[field: string, detail: stri
       const fault = whyNoRedirect(uri, kind)
       if (fault) yield [`${field}.${i}`, fault]
     }
+  const { backchannel_logout_uri: logoutUri } = client
+  const unreachable = logoutUri === null ? undefined : whyNoLogoutUri(logoutUri, config)
+  if (unreachable) yield ['backchannel_logout_uri', unreachable]
   const isPublic = client.token_endpoint_auth_method === 'none'
   if ((kind !== 'web') !== isPublic)
     yield [

@@ -31,6 +31,12 @@ export function pathClient(tenantId: string, text: string | undefined): ClientKe
   return key
 }
 
+/** The id of a client, as it is. 404 for a text that is none. */
+export function checkedClientId(text = ''): string {
+  if (!readClientId(text)) throw notFound()
+  return text
+}
+
 /** A new secret, `bws_` with 256 random bits and a CRC-32, and the SHA-256 of it to store. */
 export function makeSecret(): { secret: string; hash: Buffer } {
   const body = `bws_${base62(BigInt(`0x${randomBytes(32).toString('hex')}`), 43)}`

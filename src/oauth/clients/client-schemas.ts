@@ -67,6 +67,13 @@ const editable = {
   name: nameOf('client'),
   redirect_uris: uris,
   post_logout_redirect_uris: uris,
+  backchannel_logout_uri: z
+    .string('Give backchannel_logout_uri as text, or null.')
+    .nullable()
+    .meta({
+      description: 'Where it is told that a session has ended (OpenID Connect Back-Channel Logout 1.0)',
+      override: { type: ['string', 'null'], maxLength: 2_000 },
+    }),
   scopes,
   grant_types: z
     .array(oneOf(grantTypes), 'Give grant_types as a list.')
@@ -106,6 +113,7 @@ export const clientSchema = z
     kind: z.enum(clientKinds),
     redirect_uris: z.array(z.string()),
     post_logout_redirect_uris: z.array(z.string()),
+    backchannel_logout_uri: z.string().nullable(),
     scopes: z.array(z.string()),
     grant_types: z.array(z.enum(grantTypes)),
     token_endpoint_auth_method: z.enum(authMethods),
@@ -153,6 +161,7 @@ const settingsOf = (row: ClientFields) => ({
   kind: row.kind,
   redirect_uris: row.redirect_uris,
   post_logout_redirect_uris: row.post_logout_redirect_uris,
+  backchannel_logout_uri: row.backchannel_logout_uri,
   scopes: row.scopes,
   grant_types: row.grant_types,
   jwks_uri: row.jwks_uri,

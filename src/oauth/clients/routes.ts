@@ -2,13 +2,15 @@ import { z } from 'zod'
 import type { Read } from '../../database/executor/read.ts'
 import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { listing, pageAndCount, pageOf, together } from '../../lists/lists.ts'
+import { listing, pageAndCount, pageOf, together, uncounted, uncountedPageOf } from '../../lists/lists.ts'
 import { Versioned } from '../../request/answer/etag.ts'
 import { changesOnly } from '../../request/body/changes-only.ts'
 import { pathId } from '../../request/path-id.ts'
 import { type LoadTarget, type Route, route, type Target } from '../../request/route.ts'
+import { logoutSchema, showLogout } from '../logouts/logout-schemas.ts'
+import { listLogouts, logoutList } from '../logouts/store.ts'
 import { addSecret, removeSecret } from './change-secrets.ts'
-import { pathClient } from './client-id.ts'
+import { checkedClientId, pathClient } from './client-id.ts'
 import {
   clientChange,
   clientResource,
@@ -35,6 +37,16 @@ const clients = (deps: Deps) =>
     rows: (read, { caller: { tenantId } }, page) =>
       pageAndCount(listClients(read, tenantId, page), countClients(read, tenantId, page)),
     show: showClient,
+  })
+
+const logouts = (deps: Deps) =>
+  listing(deps, {
+    path: '/api/v1/oauth-clients/:id/logouts',
+    readId: checkedClientId,
+    list: logoutList,
+    rows: (read, { caller, params }, page) =>
+      uncounted(listLogouts(read, pathClient(caller.tenantId, params.id), page)),
+    show: showLogout,
   })
 
 const keyOf = ({ caller, params }: LoadTarget | Target) => pathClient(caller.tenantId, params.id)
@@ -152,5 +164,19 @@ export const clientRoutes = (deps: Deps): Route[] => [
     load: lockedClient,
     resource: clientResource,
     act: (tx, { caller, params }, client) => removeSecret(tx, deps, caller, client, pathId(params.sid)),
+  }),
+  route({
+    method: 'GET',
+    path: `${one}/logouts`,
+    action: 'oauth_client:read',
+    tag,
+    summary: 'List what an application was told of sessions that ended, newest first',
+    description: 'It is told at its `backchannel_logout_uri` until it answers 200 or 204, for a day at most.',
+    query: logoutList.query,
+    status: 200,
+    answer: uncountedPageOf(logoutSchema),
+    load: (read, input) => together(loadClient(read, input), logouts(deps).load(read, input)),
+    resource: ({ found }) => clientResource(found),
+    handle: (input, { page }) => logouts(deps).handle(input, page),
   }),
 ]

@@ -20,6 +20,7 @@ const clientRow = z.object({
   kind: z.enum(clientKinds),
   redirect_uris: z.array(z.string()),
   post_logout_redirect_uris: z.array(z.string()),
+  backchannel_logout_uri: z.string().nullable(),
   scopes: z.array(z.string()),
   grant_types: z.array(z.enum(grantTypes)),
   token_endpoint_auth_method: z.enum(authMethods),
@@ -51,8 +52,8 @@ export const usesSecrets = ({ token_endpoint_auth_method: method }: ClientFields
   method.startsWith('client_secret_')
 
 const columns = sql.fragment`
-  tenant_id, id, name, kind, redirect_uris, post_logout_redirect_uris, scopes, grant_types, token_endpoint_auth_method,
-  jwks, jwks_uri, id_token_signed_response_alg, require_pkce, require_par, first_party, groups, is_active, consents_from,
+  tenant_id, id, name, kind, redirect_uris, post_logout_redirect_uris, backchannel_logout_uri, scopes, grant_types,
+  token_endpoint_auth_method, jwks, jwks_uri, id_token_signed_response_alg, require_pkce, require_par, first_party, groups, is_active, consents_from,
   created_by, created_at, last_used_at, version`
 
 /** The clients of a tenant. */
@@ -95,11 +96,11 @@ export function insertClient(
 ): void {
   const when = instant(at)
   tx.later(sql.unsafe`
-    insert into oauth_clients (tenant_id, id, name, kind, redirect_uris, post_logout_redirect_uris, scopes, grant_types,
-      token_endpoint_auth_method, jwks, jwks_uri, id_token_signed_response_alg, require_pkce, require_par, first_party, groups, is_active,
+    insert into oauth_clients (tenant_id, id, name, kind, redirect_uris, post_logout_redirect_uris, backchannel_logout_uri,
+      scopes, grant_types, token_endpoint_auth_method, jwks, jwks_uri, id_token_signed_response_alg, require_pkce, require_par, first_party, groups, is_active,
       consents_from, created_by, created_at, updated_at)
     values (${tenantId}, ${id}, ${client.name}, ${client.kind}, ${texts(client.redirect_uris)},
-      ${texts(client.post_logout_redirect_uris)}, ${texts(client.scopes)}, ${texts(client.grant_types)},
+      ${texts(client.post_logout_redirect_uris)}, ${client.backchannel_logout_uri}, ${texts(client.scopes)}, ${texts(client.grant_types)},
       ${client.token_endpoint_auth_method}, ${jsonOrNull(client.jwks)}, ${client.jwks_uri},
       ${client.id_token_signed_response_alg}, ${client.require_pkce}, ${client.require_par}, ${client.first_party}, ${client.groups}, ${client.is_active}, ${when}, ${createdBy}, ${when}, ${when})`)
 }
@@ -117,7 +118,8 @@ export function changeClient(
 ): void {
   tx.later(sql.unsafe`
     update oauth_clients set name = ${client.name}, redirect_uris = ${texts(client.redirect_uris)},
-      post_logout_redirect_uris = ${texts(client.post_logout_redirect_uris)}, scopes = ${texts(client.scopes)},
+      post_logout_redirect_uris = ${texts(client.post_logout_redirect_uris)},
+      backchannel_logout_uri = ${client.backchannel_logout_uri}, scopes = ${texts(client.scopes)},
       grant_types = ${texts(client.grant_types)}, token_endpoint_auth_method = ${client.token_endpoint_auth_method},
       jwks = ${jsonOrNull(client.jwks)}, jwks_uri = ${client.jwks_uri},
       id_token_signed_response_alg = ${client.id_token_signed_response_alg}, require_pkce = ${client.require_pkce},
