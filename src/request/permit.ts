@@ -61,6 +61,8 @@ export const stepUpFirst = (request: RequestContext, decision: Decision, due: St
 export interface Gateable {
   call: GuardedCall
   named: { id: string; presented: Presented } | null
+  /** Whether an approval request is opened where one is needed. */
+  asksApproval: boolean
   /** Makes the change and undoes it. Throws why it cannot be made. Null if it is not prepared yet. */
   attempt: (() => Promise<unknown>) | null
 }
@@ -79,7 +81,7 @@ export async function permitChange(
   deps: PathDeps,
   request: RequestContext,
   resource: Resource,
-  { call, named, attempt }: Gateable,
+  { call, named, asksApproval, attempt }: Gateable,
 ): Promise<Permit | null> {
   const presented = named?.presented && isAbout(named.presented, resource) ? named.presented : null
   const approval = presented && 'approval' in presented ? presented.approval : null
@@ -92,6 +94,10 @@ export async function permitChange(
   if (presented && 'pending' in presented)
     return { effect: 'require_approval', refusal: approvalRequired(decision, call, presented.pending) }
   if (decision.effect === 'allow') return withApproval(permit(request, decision), named)
+  if (!asksApproval) {
+    const open = await deps.approvals.findOpen(tx, call, { resource, decision })
+    return { effect: 'require_approval', refusal: approvalRequired(decision, call, open) }
+  }
   if (!attempt || (await attempt()) === overtaken) return null
 
   const ownerRecovery = isOwnerRecovery(request.route.action, request.caller.auth.membership)

@@ -51,6 +51,7 @@ export function receiver(route: Route): (http: Context) => Promise<Received> {
         query,
         ifMatch,
         approvalId,
+        asksApproval: true,
         idempotencyKey,
         respondAsync,
         text,
@@ -61,15 +62,18 @@ export function receiver(route: Route): (http: Context) => Promise<Received> {
 }
 
 /** The same for a call that a page of the service makes: its form is the body, and it has no headers of the API. */
-export function formReceiver(route: Route): (http: Context, body: object) => Promise<Received> {
+export function formReceiver(
+  route: Route,
+): (http: Context, body: object, approval: Partial<Input>) => Promise<Received> {
   const validate = bodyValidator(route)
-  return (http, body) =>
+  return (http, body, { approvalId = null, asksApproval = true }) =>
     orFault(async () => ({
       params: http.params,
       body: route.method === 'GET' ? undefined : validate(body),
       query: route.query?.parse({}),
       ifMatch: null,
-      approvalId: null,
+      approvalId,
+      asksApproval,
       idempotencyKey: null,
       respondAsync: false,
       text: () => JSON.stringify(body),

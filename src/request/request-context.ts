@@ -25,6 +25,8 @@ export type DecidedRoute = Route & { action: ActionName }
 export type Input = Omit<RouteInput<unknown, unknown, Caller>, 'caller'> & {
   /** From `Approval-Request`: the id of the approval request that the caller names; null when there is none. */
   approvalId: string | null
+  /** Whether a call that needs an approval asks for it; else the refusal says only that it does. */
+  asksApproval: boolean
   /** From `Idempotency-Key`; null where the route does not honour it. */
   idempotencyKey: string | null
   /** From `Prefer: respond-async` (RFC 7240): a call that needs an approval is stored, and carried out when it is approved. */

@@ -44,14 +44,14 @@ export function routeCall(deps: PathDeps & VerifyDeps, route: Route, credentials
   const answer = answerer(deps, route, credentials)
   // Made at the first call: most processes never make most of them.
   let receive: ReturnType<typeof formReceiver> | undefined
-  return async (http, body = {}, params = {}) => {
+  return async (http, body = {}, params = {}, approval = {}) => {
     receive ??= formReceiver(route)
     const read = receive
     http.params = params
     let given: unknown
     await answer(
       http,
-      () => read(http, body),
+      () => read(http, body, approval),
       (shown) => {
         given = shown
       },
@@ -60,8 +60,13 @@ export function routeCall(deps: PathDeps & VerifyDeps, route: Route, credentials
   }
 }
 
-/** A call of a route by a page: its request, body and parameters of the path. */
-export type RouteCall = (http: Context, body?: object, params?: Record<string, string>) => Promise<unknown>
+/** A call of a route by a page: its request, body, parameters of the path, and the approval that it may need. */
+export type RouteCall = (
+  http: Context,
+  body?: object,
+  params?: Record<string, string>,
+  approval?: Partial<Pick<Input, 'approvalId' | 'asksApproval'>>,
+) => Promise<unknown>
 
 function answerer(deps: PathDeps & VerifyDeps, route: Route, credentials: Credentials) {
   const operation = measuredAs(route)

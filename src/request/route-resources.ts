@@ -1,4 +1,5 @@
 import { type ActionName, actions } from '../policy-engine/catalogue/actions.ts'
+import { resourceTypeOf } from '../policy-engine/catalogue/resource-type-of.ts'
 import type { Resource } from '../policy-engine/evaluate/query.ts'
 import type { Caller } from './caller.ts'
 import type { Route } from './route.ts'
@@ -8,7 +9,7 @@ export const collectionOf = (
   { action, scope }: Pick<Route, 'action' | 'scope'>,
   { tenantId, userId }: Pick<Caller, 'tenantId' | 'userId'>,
 ): Resource => ({
-  type: action.split(':')[0] ?? '',
+  type: resourceTypeOf(action),
   id: scope === 'path' ? tenantId : null,
   tenantId,
   ownerId: userId,

@@ -43,6 +43,7 @@ export async function runRoute(
         route,
         input: routeInput,
         approvalId: input.approvalId,
+        asksApproval: input.asksApproval,
         stored: storedCallOf(request, input),
         later: false,
         repeatable:

@@ -9,10 +9,10 @@ import {
 import { notifyParties } from './notify.ts'
 import type { ApprovalDeps } from './open-request.ts'
 import { contextOfCall, recordTransition } from './record-transition.ts'
-import { digestOf, requestApproval } from './request-approval.ts'
+import { digestOf, keyOf, requestApproval } from './request-approval.ts'
 import { requestUrl } from './show-request.ts'
-import { deleteStoredCall, findRequest, type RequestRow } from './store.ts'
-import { lockRequest, markExecuted, type OpenRow } from './transition-store.ts'
+import { deleteStoredCall, findRequest, gatesOf, type RequestRow } from './store.ts'
+import { findOpen, lockRequest, markExecuted, type OpenRow } from './transition-store.ts'
 
 /** The approvals port of the request path. */
 export function createApprovals(deps: ApprovalDeps): Approvals {
@@ -27,6 +27,10 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
       await lockRequest(tx, call.tenantId, id)
       const row = await findRequest(tx, call.tenantId, id, call.now)
       return row && isFor(call, row) ? presented(row, open) : null
+    },
+    async findOpen(tx, call, gate) {
+      const row = await findOpen(tx, keyOf(call, gate), gatesOf(gate.decision), call.now)
+      return row && open(row)
     },
     async request(tx, call, gate) {
       const row = await requestApproval(tx, deps, call, gate)

@@ -45,7 +45,8 @@ async function stored(
   return { ...open, is_stored: await storeCall(tx, sealer, { tenantId, id: open.id, call, at }) }
 }
 
-function keyOf(call: GuardedCall, { resource }: GatedDecision): RequestKey {
+/** What tells the requests of two calls apart. */
+export function keyOf(call: GuardedCall, { resource }: Pick<GatedDecision, 'resource'>): RequestKey {
   const { tenantId, userId, email, callerType, action } = call
   return {
     kind: 'call',

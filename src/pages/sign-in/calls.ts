@@ -44,6 +44,8 @@ export function callsOf(deps: PageDeps, routes: readonly Route[]) {
     session,
   )
   return {
+    /** The calls of another part of the service, in the session of the browser. */
+    of: (route: Route): RouteCall => routeCall(deps, route, session),
     /** Who is signed in; null also for a person who may not use the tenant that they are in, which the pages tell them. */
     async whoIsHere(http: Context): Promise<Here | null> {
       try {

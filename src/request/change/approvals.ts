@@ -95,6 +95,12 @@ export interface GatedDecision {
 export interface Approvals {
   /** Locks and gives the request with this id, when it is the caller's, for exactly this call, and still valid. */
   find(tx: Tx, call: GuardedCall, id: string): Promise<Presented>
+  /** The open request for the call; null if there is none. */
+  findOpen(
+    tx: Tx,
+    call: GuardedCall,
+    gate: Pick<GatedDecision, 'resource' | 'decision'>,
+  ): Promise<OpenRequest | null>
   /**
    * Opens a request for the call, or gives the open one. Null when too few approvers are eligible: the call needs one,
    * or with `ownerRecovery` as many as the policy's quorum.
@@ -114,13 +120,15 @@ export const approvalInvalid = () =>
     'This approval is not for this call, was already used, or is no longer valid. Repeat the call without Approval-Request.',
   )
 
-/** 403 with the approval request, which is pending, or approved and must be named in the next call. */
+/** 403 with the approval request, which is pending, or approved and must be named in the next call; null: there is none. */
 export function approvalRequired(
   decision: Decision,
   { action, decisionId }: Pick<GuardedCall, 'action' | 'decisionId'>,
-  open: OpenRequest,
+  open: OpenRequest | null,
 ): ApiError {
   const members = whyRefused(decision, action, decisionId)
+  if (!open)
+    return new ApiError(403, 'approval_required', 'A policy of the tenant requires an approval.', { members })
   const detail =
     open.status === 'pending'
       ? 'A policy of the tenant requires an approval. Repeat the call when it is approved.'

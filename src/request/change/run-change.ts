@@ -19,6 +19,8 @@ interface Change {
   input: AnyInput
   /** From `Approval-Request`. */
   approvalId: string | null
+  /** Whether a call that needs an approval asks for it. */
+  asksApproval: boolean
   /** From `Idempotency-Key`; null without one. */
   repeatable: RepeatableCall | null
   /** The call to store, if it needs an approval; null where the caller does not prefer it, or it cannot be stored. */
@@ -148,7 +150,7 @@ async function loadAndDecide(
   change: Change,
   prepared: Prepared | null,
 ) {
-  const { route, input, approvalId, repeatable } = change
+  const { route, input, approvalId, asksApproval, repeatable } = change
   const first = repeatable ? await repeatable.find(tx) : null
   const call = guardedCall(request, change)
   // Lock the approval first: of two calls with the same approval, the second waits here and then finds it used.
@@ -166,6 +168,7 @@ async function loadAndDecide(
     ? await permitChange(tx, deps, request, resource, {
         call,
         named: approvalId === null ? null : { id: approvalId, presented },
+        asksApproval,
         attempt:
           prepared &&
           (() => tx.attempt((inner) => makeChange(inner, deps, request, change, { loaded, prepared }))),

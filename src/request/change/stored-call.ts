@@ -76,7 +76,8 @@ export async function runStoredCall(
       caller: request.caller,
     }
     if (route.kind !== 'change') throw new Error('A stored call changes nothing')
-    await runChange(deps, request, { route, input, approvalId, repeatable: null, stored: call, later: true })
+    const asked = { approvalId, asksApproval: true, repeatable: null, stored: call, later: true }
+    await runChange(deps, request, { route, input, ...asked })
   } finally {
     await logDecision(deps, request)
   }
