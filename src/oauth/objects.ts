@@ -1,5 +1,6 @@
 import type { ObjectFinders } from '../lists/find-object.ts'
 import { lister, type ObjectListers } from '../lists/list-objects.ts'
+import { readClientId } from './clients/client-id.ts'
 import { clientResource } from './clients/client-schemas.ts'
 import { clientList, findClient, listClients } from './clients/store.ts'
 import { asResource } from './resources/resource-schemas.ts'
@@ -8,7 +9,8 @@ import { findResource, listResources, resourceList } from './resources/store.ts'
 /** Loads the objects of this context as resources for decisions. */
 export const oauthObjects: ObjectFinders = {
   async oauth_client(read, { tenantId }, id) {
-    const client = await findClient(read, { tenantId, id })
+    const key = readClientId(id)
+    const client = key?.tenantId === tenantId ? await findClient(read, key) : null
     return client && clientResource(client)
   },
   async oauth_resource(read, { tenantId }, id) {

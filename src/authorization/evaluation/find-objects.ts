@@ -9,6 +9,7 @@ import {
   isServiceAction,
   serviceResources,
 } from '../../policy-engine/catalogue/actions.ts'
+import { resourceTypeOf } from '../../policy-engine/catalogue/resource-type-of.ts'
 
 /** The object of an evaluation: one of the service, one that is missing in this tenant, or one of an application. */
 export type EvaluationObject = FoundObject | RegisteredObject | 'missing' | 'of the application'
@@ -25,8 +26,8 @@ interface ResourceRef {
 
 /**
  * The object of an evaluation if it needs no lookup; undefined for an object of the service with an id. Objects of the
- * service have a UUID, and people also other names. Any other id stands for the collection (to create or list) or, for actions
- * about oneself, for the subject.
+ * service have a UUID, people also other names, and applications a `client_id`. Any other id stands for the collection (to
+ * create or list) or, for actions about oneself, for the subject.
  */
 export function objectWithoutLookup(
   { action, type, id }: ResourceRef,
@@ -35,7 +36,7 @@ export function objectWithoutLookup(
   const service = isServiceAction(action)
   if (!serviceResources.has(type)) return service ? 'missing' : 'of the application'
   if (service ? !isAbout(action, type) : !isApplicationAction(action)) return 'missing'
-  if (isUuid(id.toLowerCase()) || (isNamed(type) && action !== 'user:list')) return undefined
+  if (isUuid(id.toLowerCase()) || (isNamed(type) && !ofAll.test(action))) return undefined
   return service && meansCollection(action) ? { ownerId: subjectId, fields: {} } : 'missing'
 }
 
@@ -59,14 +60,18 @@ export async function findObjects(
 export const objectKey = ({ type, id }: Pick<ResourceRef, 'type' | 'id'>): string =>
   `${type} ${keyIn(type, id)}`
 
-/** Evaluations name a person by id, address or `external_id`, which is compared exactly. */
-const isNamed = (type: string) => type === 'user'
+/**
+ * Evaluations name a person by id, address or `external_id`, which is compared exactly; an application by its `client_id`.
+ */
+const isNamed = (type: string) => type === 'user' || type === 'oauth_client'
 
 const keyIn = (type: string, id: string) => (isNamed(type) ? id : id.toLowerCase())
 
 /** Whether an action of the service is about objects of this type. A profile is the user's own user object. */
 export const isAbout = (action: ActionName, type: string): boolean =>
-  action.startsWith(`${type}:`) || (type === 'user' && action.startsWith('profile:'))
+  resourceTypeOf(action) === type || (type === 'user' && action.startsWith('profile:'))
+
+const ofAll = /:(create|list|evaluate)$/
 
 const meansCollection = (action: ActionName) =>
-  /:(create|list|evaluate)$/.test(action) || (actions[action].self && actions[action].roles.length === 0)
+  ofAll.test(action) || (actions[action].self && actions[action].roles.length === 0)

@@ -172,12 +172,23 @@ const settingsOf = (row: ClientFields) => ({
   is_active: row.is_active,
 })
 
-/** A client as a resource in policies. It has no owner. */
-export const clientResource = (row: ClientRow) => ({
-  type: 'oauth_client',
-  id: row.id,
-  fields: showClient(row),
-})
+/** A client as a resource in policies, by the id that people know. It has no owner. */
+export const clientResource = (row: ClientRow) => {
+  const fields = showClient(row)
+  const hosts = new Set(row.redirect_uris.map(redirectHost))
+  // While a person signs in it is that of the request.
+  return {
+    type: 'oauth_client',
+    id: fields.id,
+    fields: { ...fields, ...(hosts.size === 1 && { redirect_host: [...hosts][0] }) },
+  }
+}
+
+/** Where a redirect URI leads: its host, or the scheme of an application. */
+export function redirectHost(uri: string): string {
+  const { host, protocol } = new URL(uri)
+  return host || protocol
+}
 
 export const secretSchema = z
   .object({

@@ -114,6 +114,7 @@ export const actions = {
   'oauth_resource:create': granted(managers, gate),
   'oauth_resource:update': granted(managers, gate),
   'oauth_resource:delete': granted(managers, gate),
+  'oauth:authorize': { ...noGrants, open: true, ...gate, ...widen, ...sessionOnly },
   'oauth_grant:list': granted(readers),
   'oauth_grant:revoke': granted(managers),
   'oauth_grant:list_own': selfOnly({ ...tenantless, ...exempt }),

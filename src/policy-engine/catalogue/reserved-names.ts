@@ -14,6 +14,7 @@ export const reservedName = (resource: string): string =>
 
 /** Resources that were free for applications until a migration: it waits until none of theirs has the name. */
 export const takenBy: Readonly<Record<string, string>> = {
+  oauth: '0154-policies-decide-applications.sql',
   oauth_client: '0145-oauth-clients.sql',
   oauth_grant: '0147-ids-of-grants.sql',
   oauth_resource: '0149-oauth-resources.sql',
