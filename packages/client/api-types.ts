@@ -161,6 +161,7 @@ export interface EventTypes {
   'application.grant_created': { client_id: string; user_id: string }
   'application.grant_revoked': { client_id: string; user_id: string }
   'application.token_replayed': { client_id: string; user_id: string }
+  'application.authorization_denied': { client_id: string; user_id: string; decision_id: string }
   'authorization.policy_created': { policy_id: string; version: number }
   'authorization.policy_updated': { policy_id: string; version: number }
   'authorization.policy_deleted': { policy_id: string; version: number }

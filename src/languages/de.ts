@@ -101,6 +101,7 @@ const actions = {
   'policy:create': 'Richtlinie anlegen',
   'policy:update': 'Richtlinie ändern',
   'policy:delete': 'Richtlinie löschen',
+  'oauth:authorize': 'Anwendung verwenden',
   'oauth_client:create': 'Anwendung registrieren',
   'oauth_client:update': 'Anwendung ändern',
   'oauth_client:delete': 'Anwendung löschen',
@@ -554,6 +555,33 @@ export const de: Texts = {
       deny: 'Abbrechen',
       other: 'Ein anderes Konto verwenden',
       gone: 'Diese Anfrage ist vorbei. Gehen Sie zur Anwendung zurück, und beginnen Sie neu.',
+    },
+    access: {
+      denied: (client) => `Sie können ${client} nicht verwenden`,
+      reasons: {
+        no_active_membership: 'Sie sind kein Mitglied der Organisation, der die Anwendung gehört.',
+        policy_deny: 'Die Regeln der Organisation lassen Sie nicht hinein.',
+        policy_timeout:
+          'Die Regeln der Organisation haben nicht rechtzeitig geantwortet. Versuchen Sie es später noch einmal.',
+        policy_failed:
+          'Eine Regel der Organisation ist fehlgeschlagen. Sagen Sie es denen, die die Organisation verwalten.',
+        no_eligible_approver: 'Eine andere Person müsste zustimmen, und es gibt keine, die das kann.',
+        step_up_impossible:
+          'Die Regeln der Organisation verlangen einen zweiten Faktor, und Sie haben keinen, der hier möglich ist.',
+        tenant_suspended: 'Die Organisation ist gesperrt.',
+        tenant_archived: 'Die Organisation ist geschlossen.',
+        impersonation_not_allowed: 'Wer als ein anderes Mitglied handelt, kann das nicht.',
+      },
+      decision: 'Wer die Organisation verwaltet, findet mit dieser Nummer heraus, warum:',
+      back: (client) => `Zurück zu ${client}`,
+      ask: (client) => `Zugang zu ${client} anfragen`,
+      lead: (client, host) =>
+        `Nach den Regeln der Organisation muss eine andere Person zustimmen, bevor Sie ${client} unter ${host} verwenden.`,
+      send: 'Zugang anfragen',
+      waits: 'Ihre Anfrage wartet',
+      until: (client, at) =>
+        `Wer Sie zu ${client} hineinlassen kann, hat eine E-Mail bekommen. Sie bekommen eine, sobald entschieden ist, spätestens bis ${at}. Kommen Sie dann hierher zurück, oder beginnen Sie in der Anwendung neu.`,
+      look: 'Nachsehen, ob entschieden ist',
     },
     application: {
       title: 'Die Anwendung hat etwas verlangt, das nicht geht',

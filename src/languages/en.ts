@@ -79,6 +79,7 @@ const actions = {
   'policy:create': 'Create a policy',
   'policy:update': 'Change a policy',
   'policy:delete': 'Delete a policy',
+  'oauth:authorize': 'Use an application',
   'oauth_client:create': 'Register an application',
   'oauth_client:update': 'Change an application',
   'oauth_client:delete': 'Delete an application',
@@ -569,6 +570,32 @@ export const en = {
       deny: 'Cancel',
       other: 'Use another account',
       gone: 'This request is over. Go back to the application, and begin again.',
+    },
+    /** Policies keep a person out of an application, or let them ask. `reasons`: by the code of the decision. */
+    access: {
+      denied: (client: string) => `You cannot use ${client}`,
+      reasons: {
+        no_active_membership: 'You are not a member of its organisation.',
+        policy_deny: 'The rules of its organisation do not let you in.',
+        policy_timeout: 'The rules of its organisation gave no answer in time. Try again later.',
+        policy_failed: 'A rule of its organisation failed. Tell the people who manage the organisation.',
+        no_eligible_approver: 'Another person would have to agree, and there is none who can.',
+        step_up_impossible:
+          'The rules of its organisation ask for a second factor, and you have none that can be shown here.',
+        tenant_suspended: 'Its organisation is suspended.',
+        tenant_archived: 'Its organisation is closed.',
+        impersonation_not_allowed: 'Who acts as another member cannot do this.',
+      } as Record<string, string | undefined>,
+      decision: 'The people who manage the organisation find out why with this number:',
+      back: (client: string) => `Back to ${client}`,
+      ask: (client: string) => `Ask for access to ${client}`,
+      lead: (client: string, host: string) =>
+        `The rules of its organisation ask another person to agree before you use ${client} at ${host}.`,
+      send: 'Ask for access',
+      waits: 'Your request waits',
+      until: (client: string, at: string) =>
+        `The people who can let you into ${client} got a mail. You get one when they have decided, until ${at}. Then come back here, or begin again in the application.`,
+      look: 'See whether it is decided',
     },
     /** A request of an application that cannot be answered. */
     application: {

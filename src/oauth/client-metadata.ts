@@ -5,6 +5,7 @@ import { type UsableClient, usesSecrets } from './clients/store.ts'
 export interface OwnClient {
   tenantId: string
   id: string
+  kind: UsableClient['kind']
   scopes: readonly string[]
   postLogoutRedirectUris: readonly string[]
   groups: UsableClient['groups']
@@ -22,6 +23,7 @@ export function metadataOf(client: UsableClient, algorithms: readonly string[]) 
   const own: OwnClient = {
     tenantId,
     id,
+    kind: client.kind,
     scopes: client.scopes,
     postLogoutRedirectUris: client.post_logout_redirect_uris,
     groups: client.groups,

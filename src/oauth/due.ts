@@ -9,23 +9,25 @@ import type { Calls, Here, PageDeps } from '../pages/sign-in/calls.ts'
 import { isOnlyAdded } from '../tenancy/members/store.ts'
 import { type OwnClient, ownOf } from './client-metadata.ts'
 import { clientIdOf } from './clients/client-id.ts'
-import { isIdentityScope } from './clients/client-schemas.ts'
+import { isIdentityScope, redirectHost } from './clients/client-schemas.ts'
 import { isConsented, keepConsent } from './consents.ts'
+import { type Access, type AccessCalls, type AccessDue, decideAccess, whyOf } from './decide-access.ts'
 import type { Library, OidcContext, OwnGrant, OwnState, Provider } from './provider-types.ts'
+import { recordDenial } from './record-denial.ts'
 
 // An authorization request is answered when its person is signed in for the tenant of the client, as freshly and as strongly
-// as it asks, and has consented. What is missing is a page of the sign-in, which leads back to the request.
+// as it asks, the policies of the tenant let them in, and they have consented. What is missing is a page of the sign-in, which
+// leads back to the request.
 
 /** What a request still asks of its person: a page below `/sign-in/`. */
-export interface Due {
-  prompt: 'login' | 'select_account' | 'consent'
-  page: string
-}
+export type Due = { prompt: 'login' | 'select_account' | 'consent'; page: string } | AccessDue
 
-/** What the consent page wrote into a request, and since when (s) a sign-in counts as one for it. */
+/** What the pages wrote into a request, and since when (s) a sign-in counts as one for it. */
 interface RequestResult {
   since?: number
   consent?: { userId: string; sessionId: string }
+  /** The person who asks for an approval. */
+  asks?: string
 }
 
 const login = (page: string): Due => ({ prompt: 'login', page })
@@ -34,6 +36,7 @@ interface Asked {
   deps: PageDeps
   calls: Calls
   library: Library
+  access: AccessCalls
   ctx: OidcContext
 }
 
@@ -61,8 +64,9 @@ export async function settle(asked: Asked, provider: Provider): Promise<OwnGrant
   Object.assign(ctx.oidc.session!, { acr: here.acr, amr: here.amr, loginTs: here.authTime })
   const scopes = grantable(ctx)
   const consent = await consentOf(asked, here, scopes)
-  if (consent === 'due') {
-    state.due = { prompt: 'consent', page: 'consent' }
+  const stopped = await accessDue(asked, here, { scopes, isLast: consent !== 'due' })
+  if (stopped || consent === 'due') {
+    state.due = stopped ?? { prompt: 'consent', page: 'consent' }
     return undefined
   }
   return grant(asked, provider, { here, scopes, keeps: consent === 'given' })
@@ -109,11 +113,7 @@ function beganAt({ deps, ctx }: Asked): number {
  * Takes the browser's session into the tenant of the client, by the rules of every switch. Who was only added to the tenant
  * enters it by choice: anyone can send a browser here.
  */
-async function enter(
-  { calls, ctx, deps, library }: Asked,
-  tenantId: string,
-  { userId }: Here,
-): Promise<Here | Due> {
+async function enter({ calls, ctx, deps }: Asked, tenantId: string, { userId }: Here): Promise<Here | Due> {
   const scope = { tenantId, userId }
   if (await readInTenant(deps.db, scope, (read) => isOnlyAdded(read, scope)))
     return { prompt: 'select_account', page: 'organisation' }
@@ -123,8 +123,34 @@ async function enter(
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     if (error.status === 401) return login(error.code === 'otp_required' ? 'code' : 'address')
-    if (error.status === 403) throw new library.errors.AccessDenied(error.message)
+    if (error.status === 403) return { prompt: 'denied', page: 'denied', details: whyOf(error) }
     throw error
+  }
+}
+
+/** What the policies still ask of the person. The last decision uses up the approval that it needs. */
+async function accessDue(
+  { access, ctx, deps }: Asked,
+  { userId }: Here,
+  { scopes, isLast }: { scopes: readonly string[]; isLast: boolean },
+): Promise<AccessDue | null> {
+  const asks = (ctx.oidc.result as RequestResult | undefined)?.asks === userId
+  const due = await decideAccess(access, ctx as never, accessOf(ctx, scopes), { asks, isLast })
+  const decisionId = due?.prompt === 'denied' ? due.details.decisionId : undefined
+  if (decisionId) await recordDenial(deps, ctx, { userId, decisionId })
+  return due
+}
+
+function accessOf({ oidc: { client, params } }: OidcContext, scopes: readonly string[]): Access {
+  const { kind, firstParty } = ownOf(client)
+  return {
+    client_id: client!.clientId,
+    name: client!.clientName ?? '',
+    kind,
+    first_party: firstParty,
+    redirect_host: redirectHost(String(params?.redirect_uri)),
+    resources: [params?.resource ?? []].flat().map(String),
+    scopes: [...scopes].sort(),
   }
 }
 

@@ -2,7 +2,6 @@ import type { Configuration } from 'oidc-provider'
 import { nilUuid } from '../crypto/uuid.ts'
 import { readInTenant } from '../database/executor/read.ts'
 import { receiverRules } from '../events/webhooks/public-address.ts'
-import { pathPrefix } from '../http/path-prefix.ts'
 import { clientUses } from '../identity/rate-limits/limits.ts'
 import type { Calls, PageDeps } from '../pages/sign-in/calls.ts'
 import type { WritePage } from '../pages/sign-in/write-page.ts'
@@ -15,8 +14,10 @@ import { readClientId } from './clients/client-id.ts'
 import { identityScopes } from './clients/client-schemas.ts'
 import { assertionAlgorithms } from './clients/public-keys.ts'
 import { authMethods, findUsableClient } from './clients/store.ts'
-import { ownState, settle } from './due.ts'
+import { accessCalls } from './decide-access.ts'
+import { settle } from './due.ts'
 import { keyFetcher } from './fetch-keys.ts'
+import { interactionsOf } from './interactions.ts'
 import { noteUse } from './note-use.ts'
 import type { ProviderKeys } from './provider-keys.ts'
 import { type Library, type OidcContext, type OwnGrant, type Provider, requestOf } from './provider-types.ts'
@@ -35,6 +36,7 @@ interface Parts {
 /** The library's provider with these keys. Keys that rotate make a new one. */
 export function makeProvider(parts: Parts, { jwks, algorithms }: ProviderKeys): Provider {
   const issuer = parts.deps.publicUrl()
+  const access = accessCalls(parts.deps, parts.calls)
   const provider: Provider = new parts.library.Provider(issuer, {
     ...fixed,
     jwks: jwks as never,
@@ -50,8 +52,8 @@ export function makeProvider(parts: Parts, { jwks, algorithms }: ProviderKeys): 
     },
     adapter: adapterOf(parts, algorithms),
     findAccount: accountFinder(parts),
-    loadExistingGrant: (ctx) => settle({ ...parts, ctx }, provider),
-    interactions: { policy: policyOf(parts), url: (ctx, { uid }) => pageOf(issuer, ctx, uid) },
+    loadExistingGrant: (ctx) => settle({ ...parts, access, ctx }, provider),
+    interactions: interactionsOf(parts.library, issuer),
     renderError: (ctx, out) => renderError(parts, ctx as OidcContext, { ...out }),
     features: { ...fixed.features, ...ownTokens(parts) },
     discovery: {
@@ -183,40 +185,6 @@ type IsAllowed = (
   client: { clientId: string },
   token: { clientId?: string | undefined; accountId?: string | undefined },
 ) => Promise<boolean>
-
-/** Two prompts ask what `settle` found to be due. */
-function policyOf({ library }: Parts) {
-  const { Check, Prompt } = library.interactionPolicy
-  const due = (ctx: OidcContext) =>
-    ownState(ctx).here ? ownState(ctx).due : ({ prompt: 'login', page: '' } as const)
-  const prompt = (name: 'login' | 'consent' | 'select_account', error: string) => {
-    const isDue = (ctx: unknown) => due(ctx as OidcContext)?.prompt === name
-    const made = new Prompt(
-      { name, requestable: true },
-      new Check('due', `${name} is due`, error, isDue as never),
-    )
-    made.checks.remove(`${name}_prompt`)
-    return made
-  }
-  return [
-    prompt('login', 'login_required'),
-    prompt('select_account', 'account_selection_required'),
-    prompt('consent', 'consent_required'),
-  ]
-}
-
-/** The page that asks for what is due, and leads back to the request. */
-function pageOf(issuer: string, ctx: OidcContext, uid: string): string {
-  const { params } = ctx.oidc
-  const { due, here } = ownState(ctx)
-  const page = here ? (due?.page ?? '') : ''
-  // The pages have the look of the client's tenant.
-  const organization = ownOf(ctx.oidc.client).tenantId
-  const query = new URLSearchParams({ return_to: `/oauth/authorize/${uid}`, organization })
-  for (const name of ['login_hint', 'ui_locales'])
-    if (typeof params?.[name] === 'string') query.set(name, String(params[name]))
-  return `${pathPrefix(issuer)}/sign-in/${page && `${page}/`}?${query}`
-}
 
 /** A page for people whose application made a request that cannot be answered; JSON for programs. */
 async function renderError(

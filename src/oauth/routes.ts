@@ -38,13 +38,15 @@ export function openidConnect(deps: PageDeps, calls: Calls): Middleware {
 
 /** The pages of the sign-in that ask for consent, and show to whom it was given. */
 export function consentPages(deps: PageDeps, calls: Calls): SignInPage[] {
-  const open = async () => (await import('./consent-page.ts')).consentPage(deps, calls)
+  const asking = (path: string, open: () => Promise<SignInPage>): SignInPage => ({
+    path,
+    show: async (visit) => (await open()).show(visit),
+    submit: async (visit) => (await open()).submit!(visit),
+  })
   return [
-    {
-      path: 'consent',
-      show: async (visit) => (await open()).show(visit),
-      submit: async (visit) => (await open()).submit!(visit),
-    },
+    asking('consent', async () => (await import('./consent-page.ts')).consentPage(deps, calls)),
+    asking('denied', async () => (await import('./access-pages.ts')).deniedPage(deps, calls)),
+    asking('access', async () => (await import('./access-pages.ts')).askPage(deps, calls)),
     connectedPage(calls),
   ]
 }

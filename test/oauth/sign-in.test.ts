@@ -103,12 +103,7 @@ t.test('a person signs in, consents, and the application gets who they are', asy
   t.match(none.refresh, /[?&]error=login_required/)
 })
 
-t.test('a person who does not consent is sent back, and one who is no member', async (t) => {
-  const browser = openBrowser(service)
-  const stranger = await service.signUp()
-  await browser.visit((await request(shop)).path)
-  const left = await signIn(browser, stranger)
-  t.match((await browser.visit(left.refresh!)).refresh, /[?&]error=access_denied/)
+t.test('a person who does not consent is sent back', async (t) => {
   const other = openBrowser(service)
   await other.visit((await request(shop)).path)
   await other.visit((await signIn(other, owner)).refresh!)
@@ -237,7 +232,7 @@ t.test('the browser goes into the organisation of the client, with what that dem
   const browser = openBrowser(service)
   await browser.visit('/sign-in/')
   await signIn(browser, person)
-  t.match((await browser.visit((await request(shop)).path)).refresh, /error=access_denied/)
+  t.equal((await browser.visit((await request(shop)).path)).title, 'You cannot use Shop')
   await expect(
     201,
     owner.post(`/api/v1/tenants/${owner.tenantId}/members/`, { user_id: person.id, roles: ['member'] }),

@@ -83,6 +83,7 @@ export const eventTypes = {
   'application.grant_created': ofApplication,
   'application.grant_revoked': ofApplication,
   'application.token_replayed': ofApplication,
+  'application.authorization_denied': ofApplication.extend({ decision_id: id }),
   ...family(
     'authorization.policy',
     ['created', 'updated', 'deleted', 'switched_off'],

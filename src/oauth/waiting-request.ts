@@ -1,0 +1,66 @@
+import { z } from 'zod'
+import { nilUuid } from '../crypto/uuid.ts'
+import { readAsSystem, readInTenant } from '../database/executor/read.ts'
+import { asSystem } from '../database/executor/transaction.ts'
+import { ApiError } from '../errors.ts'
+import type { PageDeps } from '../pages/sign-in/calls.ts'
+import { type Shown, signedIn, type Visit } from '../pages/sign-in/visit.ts'
+import { readClientId } from './clients/client-id.ts'
+import { redirectHost } from './clients/client-schemas.ts'
+import { findUsableClient } from './clients/store.ts'
+import { whyStopped } from './decide-access.ts'
+import { interactionSeconds } from './provider.ts'
+import { findModel, putModel } from './store.ts'
+
+const interaction = z.looseObject({
+  params: z.looseObject({ client_id: z.string(), redirect_uri: z.string(), scope: z.string().default('') }),
+  prompt: z.looseObject({ details: z.looseObject(whyStopped.partial().shape) }),
+  lastSubmission: z.looseObject({}).optional(),
+})
+
+const reason = 'a request of an application names its tenant'
+
+/** The request of an application that a page answers, at the end of `return_to`. Throws 400 when it is over. */
+export async function waitingRequest(deps: PageDeps, { returnTo, texts }: Visit) {
+  const uid = /^\/oauth\/authorize\/([\w-]{1,64})$/.exec(returnTo ?? '')?.[1]
+  const row =
+    uid && (await readAsSystem(deps.db, reason, (read) => findModel(read, 'Interaction', uid, deps.clock())))
+  const payload = row ? interaction.parse(row.payload) : null
+  const key = payload && readClientId(payload.params.client_id)
+  const scope = key && { tenantId: key.tenantId, userId: nilUuid }
+  const client = scope && (await readInTenant(deps.db, scope, (read) => findUsableClient(read, key)))
+  if (!uid || !payload || !key || !client) throw new ApiError(400, 'request_over', texts.consent.gone)
+  return { uid, payload, key, client }
+}
+
+type Waiting = Awaited<ReturnType<typeof waitingRequest>>
+
+/** Where a request leads, as a person reads it. */
+export const hostOf = ({ payload }: Waiting): string => redirectHost(payload.params.redirect_uri)
+
+/** Writes what the person chose into the request, and leads back to it. */
+export async function answerRequest(
+  deps: PageDeps,
+  visit: Visit,
+  { uid, payload, key }: Waiting,
+  result: object,
+): Promise<Shown> {
+  const at = deps.clock()
+  await asSystem(deps.db, reason, async (tx) =>
+    putModel(tx, {
+      kind: 'Interaction',
+      id: uid,
+      sessionId: null,
+      userId: null,
+      client: key,
+      grantId: null,
+      payload: { ...payload, result },
+      at,
+      expiresAt: at + interactionSeconds * 1000,
+    }),
+  )
+  return signedIn(visit)
+}
+
+/** The person goes back to the application without what it asked for. */
+export const goBack = { error: 'access_denied', error_description: 'The person did not get in' }
