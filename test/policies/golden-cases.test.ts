@@ -52,10 +52,13 @@ t.test('a permission is an action that a role can carry; actions about oneself a
   t.ok(permissionsOf('auditor').includes('audit:list'))
 })
 
-t.test('every action that a policy can grant or gate is a permission of a role, or open to all', async (t) => {
-  for (const name of actionNames) {
-    const { gate, widen, open, needsTenant, roles } = actions[name]
-    if (gate || widen) t.ok(isPermission(name) || open, name)
-    if (!needsTenant) t.equal(roles.length, 0, `${name} is about oneself`)
-  }
-})
+t.test(
+  'every action that a policy can grant or gate is a permission of a role, or open to all',
+  async (t) => {
+    for (const name of actionNames) {
+      const { gate, widen, open, needsTenant, roles } = actions[name]
+      if (gate || widen) t.ok(isPermission(name) || open, name)
+      if (!needsTenant) t.equal(roles.length, 0, `${name} is about oneself`)
+    }
+  },
+)

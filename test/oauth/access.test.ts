@@ -1,0 +1,170 @@
+import * as oidc from 'openid-client'
+import t from 'tap'
+import { colleague } from '../helpers/colleague.ts'
+import { startService } from '../helpers/service.ts'
+import { expect } from '../tenancy/staff.ts'
+import { authorize, openApplication, openBrowser, request, signIn } from './relying-party.ts'
+
+// Policies decide who may use an application.
+
+const service = await startService(t, { workers: false })
+const owner = await service.signUp()
+const member = await colleague(service, owner)
+const colleagueOf = await colleague(service, owner)
+const approver = await colleague(service, owner, 'admin')
+const shop = await openApplication(service, owner, {
+  name: 'Shop',
+  redirect_uris: ['https://app.example.com/callback', 'https://other.example.com/callback'],
+})
+const blog = await openApplication(service, owner, { name: 'Blog' })
+const silent = { prompt: 'none' }
+
+const policy = (name: string, more: object): Promise<{ id: string }> =>
+  expect(201, owner.post('/api/v1/policies/', { name, actions: ['oauth:authorize'], ...more }))
+const drop = ({ id }: { id: string }) => expect(204, owner.delete(`/api/v1/policies/${id}/`))
+const about = ({ client }: typeof shop) => ({
+  conditions: { attribute: 'resource.id', operator: 'eq', value: client.id },
+})
+const forPerson = ({ id }: { id: string }) => ({ subjects: { users: [id] } })
+
+const requests = '/api/v1/approval-requests/'
+const waiting = async () => (await expect(200, owner.get(`${requests}?status=pending`))).results
+
+/** Presses the button that asks. */
+async function ask(browser: ReturnType<typeof openBrowser>) {
+  const { refresh } = await browser.send({ decision: 'ask' })
+  return follow(browser, refresh!)
+}
+
+/** A browser of a person who is signed in, and what it sees first of a request. */
+async function open(person: typeof member, application = shop, more: Record<string, string> = {}) {
+  const browser = openBrowser(service)
+  await browser.visit((await request(application, more)).path)
+  const left = await signIn(browser, person)
+  return { browser, seen: await follow(browser, left.refresh!) }
+}
+
+async function follow(browser: ReturnType<typeof openBrowser>, path: string) {
+  let seen = await browser.visit(path)
+  while (seen.refresh && !/^https:/.test(seen.refresh)) seen = await browser.visit(seen.refresh)
+  return seen
+}
+
+t.test('a deny is a page with the reason and the decision, and a way back', async (t) => {
+  const deny = await policy('No shop', { effect: 'deny', ...about(shop), ...forPerson(member) })
+  const { browser, seen } = await open(member)
+  t.equal(seen.title, 'You cannot use Shop')
+  t.match(seen.text, 'The rules of its organisation do not let you in.')
+  const [decision] = /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(seen.text)!
+  const explained = await expect(200, member.get(`/api/v1/decisions/${decision}/`))
+  t.match(explained, { action: 'oauth:authorize', resource: { type: 'oauth_client', id: shop.client.id } })
+  const back = await browser.send({ decision: 'back' })
+  t.match(
+    (await browser.visit(back.refresh!)).refresh,
+    /^https:\/\/app\.example\.com\/callback\?error=access_denied/,
+  )
+  const none = await browser.visit((await request(shop, silent)).path)
+  t.match(none.refresh, /[?&]error=access_denied/)
+  t.match((await open(member, blog)).seen.title, 'Continue to Blog')
+  t.match((await open(owner)).seen.title, 'Continue to Shop')
+  await drop(deny)
+})
+
+t.test('who is no member sees why, and can take another account', async (t) => {
+  const stranger = await service.signUp()
+  const { browser, seen } = await open(stranger)
+  t.equal(seen.title, 'You cannot use Shop')
+  t.match(seen.text, 'You are not a member of its organisation.')
+  t.match((await browser.visit((await request(shop, silent)).path)).refresh, /[?&]error=access_denied/)
+  const other = openBrowser(service)
+  await other.visit((await request(shop)).path)
+  await follow(other, (await signIn(other, stranger)).refresh!)
+  const address = /href="([^"]*sign-in\/address[^"]*)"/.exec(seen.text)![1]!.replaceAll('&amp;', '&')
+  await browser.visit(address)
+  const left = await signIn(browser, member)
+  t.equal((await follow(browser, left.refresh!)).title, 'Continue to Shop')
+})
+
+t.test('an approval is asked for, given, and used for one authorization', async (t) => {
+  const gate = await policy('Ask', { effect: 'require_approval', ...about(shop) })
+  const { browser, seen } = await open(member)
+  t.equal(seen.title, 'Ask for access to Shop')
+  t.match(seen.text, 'app.example.com')
+  t.match((await browser.visit((await request(shop, silent)).path)).refresh, /error=interaction_required/)
+  t.same(await waiting(), [], 'an address that a browser opens asks no one')
+  await follow(browser, (await request(shop)).path)
+  t.equal((await ask(browser)).title, 'Your request waits')
+  const [found] = await waiting()
+  t.match(found, {
+    action: 'oauth:authorize',
+    resource_type: 'oauth_client',
+    resource_id: shop.client.id,
+    requester: { id: member.id },
+    context: {
+      method: 'POST',
+      path: '/oauth/authorize',
+      body: { name: 'Shop', redirect_host: 'app.example.com' },
+    },
+  })
+  await expect(200, approver.post(`${requests}${found.id}/approve/`, {}))
+  const { path, checks } = await request(shop)
+  const answer = await authorize(browser, member, path)
+  const tokens = await oidc.authorizationCodeGrant(shop.config, answer, checks)
+  t.match(await expect(200, owner.get(`${requests}${found.id}/`)), { status: 'executed' })
+  const refreshed = await oidc.refreshTokenGrant(shop.config, tokens.refresh_token!)
+  t.ok(refreshed.access_token, 'the grant carries it')
+  t.equal((await follow(browser, (await request(shop)).path)).title, 'Ask for access to Shop', 'once')
+  await drop(gate)
+})
+
+t.test('an approval opens nothing else', async (t) => {
+  const gate = await policy('Ask', { effect: 'require_approval' })
+  const { browser } = await open(member)
+  await ask(browser)
+  const [{ id }] = await waiting()
+  await expect(200, approver.post(`${requests}${id}/approve/`, {}))
+  const others: Record<string, string>[] = [
+    { scope: 'openid profile' },
+    { redirect_uri: 'https://other.example.com/callback' },
+  ]
+  for (const more of others)
+    t.match(
+      (await follow(browser, (await request(shop, more)).path)).title,
+      'Ask for access to Shop',
+      JSON.stringify(more),
+    )
+  t.match((await follow(browser, (await request(blog)).path)).title, 'Ask for access to Blog')
+  t.match((await open(colleagueOf)).seen.title, 'Ask for access to Shop', 'another person')
+  const { path } = await request(shop)
+  t.match((await authorize(browser, member, path)).search, /code=/)
+  await drop(gate)
+})
+
+t.test('of requests at the same time one uses the approval', async (t) => {
+  const gate = await policy('Ask', { effect: 'require_approval', ...about(shop) })
+  const { browser } = await open(member)
+  await ask(browser)
+  const [{ id }] = await waiting()
+  await expect(200, approver.post(`${requests}${id}/approve/`, {}))
+  const paths = await Promise.all(Array.from({ length: 8 }, () => request(shop, silent)))
+  const answers = await Promise.all(paths.map(({ path }) => browser.visit(path)))
+  t.equal(answers.filter(({ refresh }) => /[?&]code=/.test(refresh ?? '')).length, 1)
+  await drop(gate)
+})
+
+t.test('a step-up is the page of the factor, or of the password', async (t) => {
+  const stepUp = await policy('Fresh', {
+    effect: 'allow',
+    ...about(shop),
+    obligations: [{ type: 'step_up', properties: { acr: 'aal1', max_age: 60 } }],
+  })
+  const { browser, seen } = await open(member)
+  t.match(seen.refresh, /[?&]code=/)
+  service.advance(120_000)
+  t.match((await browser.visit((await request(shop, silent)).path)).refresh, /error=login_required/)
+  const again = await follow(browser, (await request(shop)).path)
+  t.match(again.text, /name="password"/)
+  const left = await browser.send({ password: member.password })
+  t.match((await follow(browser, left.refresh!)).refresh, /[?&]code=/)
+  await drop(stepUp)
+})
