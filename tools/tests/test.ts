@@ -22,6 +22,8 @@ const nightly = [
   'test/database/pooler.test.ts',
 ]
 const isNightly = (file: string) => nightly.some((part) => file.startsWith(part))
+/** Runs only by name, with `npm run test:interop`: it installs packages. */
+const isInterop = (file: string) => file.startsWith('test/interop/')
 /** What `npm run test:distributed` runs on a Citus cluster. Left out is what reads plans, which Citus writes as text. */
 const onCitus = [
   'test/distributed',
@@ -119,7 +121,7 @@ async function chooseFiles(
   times: Record<string, number>,
 ): Promise<TestFile[]> {
   const found = named.length > 0 ? await filesOf(named) : await filesOf([join(root, 'test')])
-  const wanted = found.filter((file) => all || named.length > 0 || !isNightly(file))
+  const wanted = found.filter((file) => named.length > 0 || (!isInterop(file) && (all || !isNightly(file))))
   if (wanted.length === 0)
     throw new Error('There is no such test file. Run: npm test -- <file or folder> ...')
   const texts = new Map<string, string>()
