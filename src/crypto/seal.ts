@@ -24,6 +24,7 @@ export type Purpose =
   | 'magic-link'
   | 'sign-in-flow'
   | 'oauth-refresh'
+  | 'oauth-token'
   | 'oauth-logout'
   | 'idempotency'
   | 'stored-call'

@@ -82,6 +82,28 @@ const readSessionContext = parameterizedJoin(authContextRow, (bearer: AtSeconds,
 )
 
 /**
+ * The same for the holder of a code or token of an application. The session is that of its grant, a row of `oauth_models`
+ * with this key (hex). As the system role.
+ */
+export const findHolderContext = (
+  read: Read,
+  { now, ...holder }: { userId: string; tenantId: string; grantKey: string; now: number },
+): Promise<AuthContextRow | null> => readHolderContext(read, { ...holder, seconds: secondsOf(now) })
+
+const readHolderContext = parameterizedJoin(
+  authContextRow,
+  (holder: { userId: string; tenantId: string; grantKey: string; seconds: string }, read) => {
+    const session = sql.fragment`
+      select s.acr, s.amr, s.auth_time, s.second_factor_at, s.created_at as begun_at,
+             s.ended_at is not null or s.expires_at <= to_timestamp(${holder.seconds}) as over
+      from sessions s
+      where s.id = (select session_id from oauth_models where id_hash = decode(${holder.grantKey}, 'hex'))
+        and s.user_id = ${holder.userId}`
+    return contextQueries(read, holder, { ...persons, session })
+  },
+)
+
+/**
  * The same for the requester of a call that was stored at `storedAt`. A session that has ended by its time, or by its
  * person who logged out, is not over, unless all sessions of the person, or its chain, were ended since.
  */

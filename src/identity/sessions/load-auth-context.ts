@@ -10,6 +10,7 @@ import { channelsOn } from '../otp/channels.ts'
 import {
   type AuthContextRow,
   findAuthContext,
+  findHolderContext,
   findPendingAuthContext,
   findRequesterContext,
   isOverHere,
@@ -59,6 +60,16 @@ const impersonationOf = (context: AuthContext, actor: AuthContextRow): AuthConte
     membership: membershipOf(actor, actor.membership_id!)!,
   },
 })
+
+/** Reads the context of the holder of a code or token of an application. As the system role. */
+export async function loadHolder(
+  read: Read,
+  { clock, config }: Pick<Deps, 'clock' | 'config'>,
+  holder: { userId: string; tenantId: string; grantKey: string },
+): Promise<AuthContext | null> {
+  const row = await findHolderContext(read, { ...holder, now: clock() })
+  return row && authContextOf(row, config)
+}
 
 /** Reads the context of the requester of a stored call. */
 export const requesterLoader =
