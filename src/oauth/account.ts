@@ -1,9 +1,8 @@
-import { type Read, readInTenant } from '../database/executor/read.ts'
+import { readInTenant } from '../database/executor/read.ts'
 import { inTenant } from '../database/executor/transaction.ts'
 import type { PageDeps } from '../pages/sign-in/calls.ts'
 import type { AuthContext } from '../request/caller.ts'
 import { findDepartment } from '../tenancy/departments/store.ts'
-import { findTenant } from '../tenancy/tenants/store.ts'
 import type { OwnClient } from './client-metadata.ts'
 import type { GrantAuth } from './provider-types.ts'
 
@@ -23,10 +22,21 @@ export async function livePerson(deps: PageDeps, holder: Holder): Promise<AuthCo
     subjectType: 'user',
     impersonatorId: undefined,
   } as const
-  const auth = await readInTenant(deps.db, holder, (read) => deps.loadAuthContext(read, bearer))
+  return livingOf(await readInTenant(deps.db, holder, (read) => deps.loadAuthContext(read, bearer)))
+}
+
+/** The same for a person who was read. */
+export function livingOf(auth: AuthContext | null): AuthContext | null {
   if (!auth?.user.isActive || auth.session.over || auth.session.overHere) return null
   return auth.membership?.status === 'active' && auth.tenant?.status === 'active' ? auth : null
 }
+
+/**
+ * Whether what a person had shown for a grant is still enough. Who was removed and is a member again authorizes anew, and so
+ * does who showed no second factor where the tenant demands one by now.
+ */
+export const isStill = ({ membershipId, acr }: GrantAuth, { membership, tenant }: AuthContext): boolean =>
+  membership?.id === membershipId && (acr === 'aal2' || !tenant?.requireMfa)
 
 /** The claims that each scope gives (OpenID Connect Core §5.4). */
 export const claimsOfScopes = {
@@ -50,8 +60,6 @@ export async function claimsOf(
   const departmentId = wantsPath ? (membership?.departmentId ?? null) : null
   const scope = { tenantId, userId: user.id }
   const path = departmentId && (await pathOf(deps, scope, departmentId))
-  const read = (read: Read) => findTenant(read, tenantId, user.id)
-  const found = scopes.has('organization') ? await readInTenant(deps.db, scope, read) : null
   return {
     sub: user.id,
     sid: auth.sid,
@@ -68,7 +76,7 @@ export async function claimsOf(
     email_verified: user.emailVerified,
     roles,
     groups: [...(groups === 'departments' ? [] : roles), ...(path ? [path] : [])],
-    organization: found ? { id: found.id, slug: found.slug, name: found.name } : undefined,
+    organization: client.tenant,
   }
 }
 

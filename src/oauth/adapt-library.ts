@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { asSystem } from '../database/executor/transaction.ts'
 import { authorizeUses, clientUses, wrongSecretUses } from '../identity/rate-limits/limits.ts'
 import type { PageDeps } from '../pages/sign-in/calls.ts'
@@ -8,14 +9,28 @@ import { ownState } from './due.ts'
 import { noteUse } from './note-use.ts'
 import { type Library, type OidcContext, type Provider, requestOf } from './provider-types.ts'
 import { insertNewModel } from './store.ts'
-import { notedSuccessor } from './successor.ts'
+import { newValue } from './token-value.ts'
+
+/** A code or token while it gets its value. Those with a resource server are JWTs. */
+interface CodeOrToken {
+  kind: string
+  accountId: string
+  clientId: string
+  grantId: string
+  resourceServer?: unknown
+}
+
+type Generating = { prototype: { generateTokenId(this: CodeOrToken): string } }
 
 /** Members that the library's types leave out. */
 type Untyped = Provider & {
   OIDCContext: { prototype: object }
   PushedAuthorizationRequest: { prototype: { save(seconds?: number): Promise<string> } }
-  RefreshToken: { prototype: { generateTokenId(): string } }
   ReplayDetection: { unique(clientId: string, id: string, until: number): Promise<boolean> }
+  AccessToken: Generating
+  AuthorizationCode: Generating
+  RefreshToken: Generating
+  Grant: Generating & typeof Provider.prototype.Grant
   urlFor(name: string, options?: object): string
 }
 
@@ -25,6 +40,8 @@ export function adaptLibrary(
   { deps, library }: { deps: PageDeps; library: Library },
 ): void {
   const {
+    AccessToken,
+    AuthorizationCode,
     Client,
     Grant,
     OIDCContext,
@@ -72,9 +89,19 @@ export function adaptLibrary(
       .join(' ')
   }
 
-  const random = RefreshToken.prototype.generateTokenId
-  RefreshToken.prototype.generateTokenId = function (this: never) {
-    return notedSuccessor(requestOf(library)) ?? random.call(this)
+  // Grants of ours alone have codes and tokens, and their values contain the id of the grant.
+  Grant.prototype.generateTokenId = () => randomUUID()
+  for (const { prototype } of [AccessToken, AuthorizationCode, RefreshToken]) {
+    const random = prototype.generateTokenId
+    prototype.generateTokenId = function (this: CodeOrToken) {
+      // The library notes the format with it.
+      const id = random.call(this)
+      if (this.resourceServer) return id
+      const successor = requestOf(library)?.oauth.unit?.consumed?.successor
+      if (successor && this.kind === 'RefreshToken') return successor
+      const { accountId: userId, clientId, grantId } = this
+      return newValue(deps.sealer, { client: readClientId(clientId)!, userId, grantId })
+    }
   }
 
   // Anyone can push requests in the name of a client without a secret, so these count for the address that they come from.
@@ -105,9 +132,9 @@ export function adaptLibrary(
     },
     async compareClientSecret(this: { clientSecret: string }, secret: string) {
       const found = hashAmong(this.clientSecret, hashOfSecret(secret))
-      const { ip } = requestOf(library)!.requestInfo
-      if (!found) await limiters.take(wrongSecretUses(ip))
-      else await noteUse(deps, ownOf(this), found)
+      const { requestInfo, oauth } = requestOf(library)!
+      if (!found) await limiters.take(wrongSecretUses(requestInfo.ip))
+      else await noteUse(deps, oauth.unit, { client: ownOf(this), secretHash: found })
       return found !== null
     },
   })

@@ -1,13 +1,12 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider'
-import { readAsSystem } from '../database/executor/read.ts'
-import { asSystem } from '../database/executor/transaction.ts'
+import { asSystem, type Tx } from '../database/executor/transaction.ts'
 import type { Deps } from '../deps.ts'
-import { prolongGrantSession } from '../identity/sessions/store.ts'
-import { readClientId } from './clients/client-id.ts'
+import { clientIdOf, readClientId } from './clients/client-id.ts'
 import { endGrant } from './grants/end-grant.ts'
-import type { GrantAuth } from './provider-types.ts'
-import { consumeModel, deleteModel, findModel, type ModelKind, putModel } from './store.ts'
-import { isUnusedSuccessor, noteSuccessor, successorsOf } from './successor.ts'
+import type { GrantAuth, RequestState } from './provider-types.ts'
+import { rowOf } from './request-unit.ts'
+import { consumeModel, deleteModel, keyOfModel, type ModelKind, type NewModel, putModel } from './store.ts'
+import { holderIn, isOurs, successorsOf } from './token-value.ts'
 
 // The library keeps its models here. A code or refresh token that is used again within the grace time loses nothing: the
 // request that lost a race, or an answer, is refused or gets the same successor. Used again later, it ends its grant: the
@@ -20,18 +19,15 @@ const pushedMs = 60_000
 /** A used request is remembered until all pages that it led to are over. */
 const rememberedMs = 16 * 60_000
 
-/** How long a refresh token, and the session of a grant that outlives the browser's, can be unused. In s. */
-export const refreshTokenSeconds = 90 * 86_400
+type AdapterDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'sealer'>
 
-type AdapterDeps = Pick<Deps, 'db' | 'clock' | 'sealer'>
-
-interface Refusals {
+interface Request {
   /** The error for a code or token that cannot be used again. */
   used(kind: ModelKind): Error
   /** The client of the request; undefined outside of one. */
   clientId(): string | undefined
   /** What the request of the library keeps; null outside of one. */
-  state(): { requestInfo?: { requestId: string } } | null
+  state(): RequestState | null
   /** Whether the client itself ends the grant (RFC 7009). Otherwise the library ends those whose tokens are used again. */
   isRevocation(): boolean
 }
@@ -40,82 +36,115 @@ interface Refusals {
 export function modelAdapter(
   deps: AdapterDeps,
   kind: ModelKind,
-  { used, clientId, state, isRevocation }: Refusals,
+  { used, clientId, state, isRevocation }: Request,
 ): Adapter {
-  const { db, clock } = deps
-  const within = (at: number) => at > clock() - graceMs
+  const { db, clock, sealer } = deps
+  const unitNow = () => state()?.oauth.unit ?? null
+  const find = (id: string) => rowOf(deps, unitNow(), kind, id)
   const isPushed = kind === 'PushedAuthorizationRequest'
+
+  /** The stored successor of a used refresh token, whichever key derived it; else the one to store. */
+  const successorOf = async (used: string) => {
+    const values = successorsOf(sealer, used)
+    for (const value of values) {
+      const row = await find(value)
+      if (row) return { value, isUsed: row.consumed_at !== null }
+    }
+    return { value: values[0]!, isUsed: false }
+  }
+
+  /** A refresh token of ours whose row is gone was used: rows of used ones are not kept for long. */
+  const replayed = async (id: string): Promise<AdapterPayload | undefined> => {
+    const holder = holderIn(id)
+    if (!holder || !isOurs(sealer, id)) return undefined
+    const { client, userId: accountId, grantId } = holder
+    const grant = await rowOf(deps, unitNow(), 'Grant', grantId)
+    const sessionUid = grant?.session_id ?? undefined
+    return grant
+      ? { jti: id, kind, accountId, clientId: clientIdOf(client), grantId, sessionUid, consumed: 1 }
+      : undefined
+  }
 
   return {
     async upsert(id, payload, seconds) {
-      const { jti: _jti, session: _session, ...kept } = payload
-      const at = clock()
-      const client = readClientId(String(payload.clientId ?? payload.params?.client_id ?? clientId()))
-      if (!client) throw new Error(`A ${kind} names no client`)
-      const auth = payload.auth as GrantAuth | undefined
-      const grantId = kind === 'Grant' ? id : (payload.grantId ?? null)
-      // A grant lasts as long as its session, with which its row is deleted.
-      const lifeMs = kind === 'Grant' ? 3_650 * day : isPushed ? rememberedMs : (seconds ?? 0) * 1000
-      await asSystem(db, reason, async (tx) =>
-        putModel(tx, {
-          kind,
-          id,
-          sessionId: auth?.sessionId ?? payload.sessionUid ?? null,
-          userId: kind === 'Interaction' ? null : (payload.accountId ?? null),
-          client,
-          grantId,
-          sid: auth?.sid,
-          browserSessionId: auth?.browserSessionId,
-          // The sign-ins that count for a request are told by this clock.
-          payload: kind === 'Interaction' ? { ...kept, iat: Math.floor(at / 1000) } : kept,
-          at,
-          expiresAt: at + lifeMs,
-        }),
-      )
+      const model = modelOf(kind, id, payload, { clientId: clientId(), at: clock(), seconds })
+      const unit = unitNow()
+      if (unit) unit.models.push(model)
+      else await asSystem(db, reason, async (tx) => putModel(tx, model))
     },
 
     async find(id) {
-      const row = await readAsSystem(db, reason, (read) => findModel(read, kind, id, clock()))
-      if (!row) return undefined
+      const row = await find(id)
+      if (!row) return kind === 'RefreshToken' ? replayed(id) : undefined
       const payload = { ...row.payload, jti: id } as AdapterPayload
       if (isPushed && row.created_at + pushedMs <= clock()) payload.exp = 0
-      if (row.consumed_at === null) return payload
-      if (isPushed || !within(row.consumed_at))
-        return { ...payload, consumed: Math.floor(row.consumed_at / 1000) }
-      return kind === 'RefreshToken' && (await isUnusedSuccessor(deps, id)) ? payload : undefined
+      const { consumed_at: at } = row
+      if (at === null) return payload
+      if (isPushed || at <= clock() - graceMs) return { ...payload, consumed: Math.floor(at / 1000) }
+      return kind === 'RefreshToken' && !(await successorOf(id)).isUsed ? payload : undefined
     },
 
     async consume(id) {
-      const at = clock()
-      const won = await asSystem(db, reason, async (tx) => {
-        const row = await consumeModel(tx, kind, id, at)
-        if (row?.session_id)
-          prolongGrantSession(tx, row.session_id, { at, until: at + refreshTokenSeconds * 1000 })
-        return row !== null
-      })
-      if (kind === 'RefreshToken') {
-        if (!won && !(await isUnusedSuccessor(deps, id))) throw used(kind)
-        noteSuccessor(state(), await successorsOf(deps, id))
-      } else if (!won) throw used(kind)
+      const unit = unitNow()
+      if (!unit) {
+        const isWon = await asSystem(db, reason, (tx) => consumeModel(tx, kind, id, clock()))
+        if (!isWon) throw used(kind)
+        return
+      }
+      const row = await find(id)
+      unit.consumed = {
+        key: keyOfModel(kind, id),
+        sessionId: row?.session_id ?? null,
+        isRepeat: row?.consumed_at !== null,
+        successor: kind === 'RefreshToken' ? (await successorOf(id)).value : null,
+      }
     },
 
     async destroy(id) {
-      await asSystem(db, reason, async (tx) => {
-        if (kind !== 'Grant') return deleteModel(tx, kind, id)
-        await endGrant(tx, {
-          grantId: id,
-          type: isRevocation() ? 'application.grant_revoked' : 'application.token_replayed',
-          actorId: null,
-          requestId: state()?.requestInfo?.requestId ?? '',
-          at: clock(),
-        })
-      })
+      const type = isRevocation() ? 'application.grant_revoked' : 'application.token_replayed'
+      const { requestId = '' } = state()?.requestInfo ?? {}
+      const end = async (tx: Tx): Promise<void> => {
+        if (kind !== 'Grant') deleteModel(tx, kind, id)
+        else await endGrant(tx, { grantId: id, type, actorId: null, requestId, at: clock() })
+      }
+      const unit = unitNow()
+      if (unit) unit.endings.push(end)
+      else await asSystem(db, reason, end)
     },
 
     /** The grant takes its rows along. */
     async revokeByGrantId() {},
     findByUid: unused,
     findByUserCode: unused,
+  }
+}
+
+function modelOf(
+  kind: ModelKind,
+  id: string,
+  payload: AdapterPayload,
+  { clientId, at, seconds }: { clientId: string | undefined; at: number; seconds: number | undefined },
+): NewModel {
+  const { jti: _jti, session: _session, ...kept } = payload
+  const client = readClientId(String(payload.clientId ?? payload.params?.client_id ?? clientId))
+  if (!client) throw new Error(`A ${kind} names no client`)
+  const auth = payload.auth as GrantAuth | undefined
+  // A grant lasts as long as its session, with which its row is deleted.
+  const isPushed = kind === 'PushedAuthorizationRequest'
+  const lifeMs = kind === 'Grant' ? 3_650 * day : isPushed ? rememberedMs : (seconds ?? 0) * 1000
+  return {
+    kind,
+    id,
+    sessionId: auth?.sessionId ?? payload.sessionUid ?? null,
+    userId: kind === 'Interaction' ? null : (payload.accountId ?? null),
+    client,
+    grantId: kind === 'Grant' ? id : (payload.grantId ?? null),
+    sid: auth?.sid,
+    browserSessionId: auth?.browserSessionId,
+    // The sign-ins that count for a request are told by this clock.
+    payload: kind === 'Interaction' ? { ...kept, iat: Math.floor(at / 1000) } : kept,
+    at,
+    expiresAt: at + lifeMs,
   }
 }
 

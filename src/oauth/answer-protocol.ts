@@ -7,19 +7,23 @@ import { sentenceOf } from '../pages/sign-in/elements.ts'
 import { readForm } from '../pages/sign-in/read-form.ts'
 import type { Visit } from '../pages/sign-in/visit.ts'
 import { pageWriter, type WritePage } from '../pages/sign-in/write-page.ts'
+import { smallBody } from '../request/body/read-body.ts'
 import { html } from '../text/html.ts'
 import { logOut } from './logout.ts'
 import { makeProvider } from './provider.ts'
 import { type ProviderKeys, providerKeys } from './provider-keys.ts'
 import type { Library, Provider } from './provider-types.ts'
+import { newUnit, writeUnit } from './request-unit.ts'
 
 /** Answers the requests of applications, and of browsers that they send. `path` is the one that the library knows. */
 export function protocolAnswers(deps: PageDeps, calls: Calls): AnswerProtocol {
   const writePage = pageWriter(deps)
   const open = providerOpener(deps, calls, writePage)
   return async (http, path, next) => {
-    http.state.oauth = { here: null, due: null }
+    const unit = collecting.test(path) ? newUnit() : null
+    http.state.oauth = { here: null, due: null, unit }
     try {
+      if (http.method === 'POST' && unit) limitBody(http)
       if (http.method === 'POST' && /^\/oauth\/(authorize|logout)$/.test(path))
         return await again(http, writePage)
       if (path === '/oauth/logout') return await logOut({ deps, calls, writePage, open }, http)
@@ -33,11 +37,15 @@ export function protocolAnswers(deps: PageDeps, calls: Calls): AnswerProtocol {
       http.params = params
       narrowDiscovery(http)
       if (http.state.oauth.failure) throw http.state.oauth.failure
+      if (unit) await writeUnit(deps, unit, http)
     } catch (thrown) {
       await answerFailure(deps, http, thrown, writePage)
     }
   }
 }
+
+/** Endpoints that read and write all at once. */
+const collecting = /^\/oauth\/(token|userinfo|introspect|revoke)$/
 
 export type AnswerProtocol = (http: Context, path: string, next: Next) => Promise<void>
 
@@ -84,6 +92,24 @@ async function again(http: Context, writePage: WritePage): Promise<void> {
       refresh: to,
     }
   })
+}
+
+/** Bodies of programs that have not shown who they are. The library itself reads 56 KiB. */
+function limitBody({ req, request }: Context): void {
+  const tooLarge = () =>
+    new ApiError(413, 'payload_too_large', `The form can have ${smallBody} bytes at most.`)
+  if ((request.length ?? 0) > smallBody) throw tooLarge()
+  const read = req.iterator.bind(req)
+  // Without a Content-Length.
+  req.iterator = async function* (options) {
+    let bytes = 0
+    for await (const chunk of read(options)) {
+      bytes += chunk.length
+      if (bytes > smallBody) throw tooLarge()
+      yield chunk
+    }
+    return undefined
+  }
 }
 
 /** What the library names, and this service does not do. */

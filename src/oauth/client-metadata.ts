@@ -5,6 +5,7 @@ import { type UsableClient, usesSecrets } from './clients/store.ts'
 export interface OwnClient {
   tenantId: string
   id: string
+  tenant: { id: string; slug: string; name: string }
   kind: UsableClient['kind']
   scopes: readonly string[]
   postLogoutRedirectUris: readonly string[]
@@ -23,6 +24,7 @@ export function metadataOf(client: UsableClient, algorithms: readonly string[]) 
   const own: OwnClient = {
     tenantId,
     id,
+    tenant: { id: tenantId, slug: client.tenant_slug, name: client.tenant_name },
     kind: client.kind,
     scopes: client.scopes,
     postLogoutRedirectUris: client.post_logout_redirect_uris,

@@ -1,15 +1,19 @@
-import { nilUuid } from '../crypto/uuid.ts'
-import { inTenant } from '../database/executor/transaction.ts'
+import { writeAsSystem } from '../database/executor/batch.ts'
 import type { Deps } from '../deps.ts'
-import type { ClientKey } from './clients/client-id.ts'
-import { recordUse } from './clients/store.ts'
+import { type ClientUse, isNoted, recordUse } from './clients/store.ts'
+import type { RequestUnit } from './request-unit.ts'
 
-/** Notes when a client, and its secret with this hash, was used last. */
-export const noteUse = (
+/** Notes when a client, and its secret with this hash, was used last: with what the request writes, if it collects that. */
+export async function noteUse(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
-  client: ClientKey,
-  secretHash: Buffer | null,
-): Promise<void> =>
-  inTenant(db, { tenantId: client.tenantId, userId: nilUuid }, async (tx) =>
-    recordUse(tx, client, secretHash, clock()),
-  )
+  unit: RequestUnit | null,
+  use: ClientUse,
+): Promise<void> {
+  const read = unit?.read?.client
+  if (read?.id === use.client.id && isNoted(read, use, clock())) return
+  if (unit) unit.use = use
+  else
+    await writeAsSystem(db, 'a request of an application names its tenant', (together) =>
+      recordUse(together, use, clock()),
+    )
+}

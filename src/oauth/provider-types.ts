@@ -1,16 +1,25 @@
 import type * as library from 'oidc-provider'
 import type Provider from 'oidc-provider'
 import type { Grant, KoaContextWithOIDC } from 'oidc-provider'
+import type { RequestInfo } from '../http/request-info.ts'
 import type { Here } from '../pages/sign-in/calls.ts'
 import type { Due } from './due.ts'
+import type { RequestUnit } from './request-unit.ts'
 
 /** The library's module, which is loaded with the first request. */
 export type Library = typeof library
 export type { Provider }
 export type OidcContext = KoaContextWithOIDC
 
-/** What is kept of the request that the library answers; null outside of one. */
-export const requestOf = ({ Provider }: Library) => (Provider.ctx as OidcContext | undefined)?.state ?? null
+/** What is kept of the request that the library answers. */
+export interface RequestState {
+  oauth: OwnState
+  requestInfo: RequestInfo
+}
+
+/** The same of the present request; null outside of one. */
+export const requestOf = ({ Provider }: Library): RequestState | null =>
+  ((Provider.ctx as OidcContext | undefined)?.state as RequestState | undefined) ?? null
 
 /** What stands behind a grant: the session, the membership, and what the session had shown. Times in s. */
 export interface GrantAuth {
@@ -29,5 +38,7 @@ export type OwnGrant = Grant & { auth: GrantAuth }
 export interface OwnState {
   here: Here | null
   due: Due | null
+  /** What the request reads and writes, at an endpoint for programs. */
+  unit: RequestUnit | null
   failure?: unknown
 }

@@ -1,26 +1,25 @@
 import type { Configuration } from 'oidc-provider'
-import { nilUuid } from '../crypto/uuid.ts'
-import { readInTenant } from '../database/executor/read.ts'
 import { receiverRules } from '../events/webhooks/public-address.ts'
 import { clientUses } from '../identity/rate-limits/limits.ts'
 import type { Calls, PageDeps } from '../pages/sign-in/calls.ts'
 import type { WritePage } from '../pages/sign-in/write-page.ts'
 import { html } from '../text/html.ts'
-import { claimsOf, claimsOfScopes, livePerson } from './account.ts'
+import { claimsOf, claimsOfScopes, isStill, livePerson, livingOf } from './account.ts'
 import { adaptLibrary } from './adapt-library.ts'
-import { modelAdapter, refreshTokenSeconds } from './adapter.ts'
+import { modelAdapter } from './adapter.ts'
 import { metadataOf, ownOf } from './client-metadata.ts'
 import { readClientId } from './clients/client-id.ts'
 import { identityScopes } from './clients/client-schemas.ts'
 import { assertionAlgorithms } from './clients/public-keys.ts'
-import { authMethods, findUsableClient } from './clients/store.ts'
+import { authMethods } from './clients/store.ts'
 import { accessCalls } from './decide-access.ts'
-import { settle } from './due.ts'
+import { ownState, settle } from './due.ts'
 import { keyFetcher } from './fetch-keys.ts'
 import { interactionsOf } from './interactions.ts'
 import { noteUse } from './note-use.ts'
 import type { ProviderKeys } from './provider-keys.ts'
 import { type Library, type OidcContext, type OwnGrant, type Provider, requestOf } from './provider-types.ts'
+import { refreshTokenSeconds, usableClient } from './request-unit.ts'
 import type { ModelKind } from './store.ts'
 
 /** How long a request may stay on the pages, in s. */
@@ -133,13 +132,17 @@ function adapterOf({ deps, library }: Parts, algorithms: readonly string[]): Con
     if (name !== 'Client') return modelAdapter(deps, name as ModelKind, refusals)
     const find = async (id: string) => {
       const key = readClientId(id)
-      const scope = key && { tenantId: key.tenantId, userId: nilUuid }
-      const client = scope && (await readInTenant(deps.db, scope, (read) => findUsableClient(read, key)))
+      const unit = requestOf(library)?.oauth.unit ?? null
+      const client = key && (await usableClient(deps, unit, key, presentedIn(library.Provider.ctx as never)))
       return client ? metadataOf(client, algorithms) : undefined
     }
     return { find } as never
   }
 }
+
+/** The code or token that a client presents. */
+const presentedIn = (ctx: OidcContext | undefined): unknown =>
+  ctx?.oidc.params?.code ?? ctx?.oidc.params?.refresh_token ?? ctx?.oidc.params?.token
 
 /** The person of a code or token, if they may still be in the tenant of its client; of the browser, while they sign in. */
 function accountFinder({ deps }: Parts): NonNullable<Configuration['findAccount']> {
@@ -148,12 +151,16 @@ function accountFinder({ deps }: Parts): NonNullable<Configuration['findAccount'
     const client = ownOf(ctx.oidc.client)
     await deps.limiters.take(clientUses(client.id))
     const sessionId = String((token as { sessionUid?: string }).sessionUid)
-    const person = await livePerson(deps, { tenantId: client.tenantId, userId, sessionId })
+    const { unit } = ownState(ctx)
+    const isRead =
+      unit?.read?.holder.userId === userId && unit.read.holder.client.tenantId === client.tenantId
+    const person = isRead
+      ? livingOf(unit.read!.person)
+      : await livePerson(deps, { tenantId: client.tenantId, userId, sessionId })
     const grant = ctx.oidc.entities.Grant ?? (await ctx.oidc.provider.Grant.find(String(token.grantId)))
-    // Who was removed and is a member again authorizes anew.
-    if (!grant || person?.membership?.id !== (grant as OwnGrant).auth.membershipId) return undefined
+    if (!grant || !person || !isStill((grant as OwnGrant).auth, person)) return undefined
     // The check of a secret notes the use.
-    if (ctx.oidc.client?.clientSecret === undefined) await noteUse(deps, client, null)
+    if (ctx.oidc.client?.clientSecret === undefined) await noteUse(deps, unit, { client, secretHash: null })
     return {
       accountId: userId,
       async claims(_use, scope) {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Read } from '../../database/executor/read.ts'
 import { countRow, idRow } from '../../database/executor/row-schemas.ts'
+import type { Statements } from '../../database/executor/statements.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
 import { lock } from '../../database/locks.ts'
@@ -64,8 +65,12 @@ interface GrantSession {
 }
 
 /** Notes a use of a grant's session, which lasts until `until` then. Others stay. As the system role. */
-export function prolongGrantSession(tx: Tx, id: string, { at, until }: { at: number; until: number }): void {
-  tx.later(sql.unsafe`
+export async function prolongGrantSession(
+  statements: Statements,
+  id: string,
+  { at, until }: { at: number; until: number },
+): Promise<void> {
+  await statements.query(sql.unsafe`
     update sessions set last_used_at = ${instant(at)}, expires_at = ${instant(until)}
     where id = ${id} and kind = 'grant' and ended_at is null`)
 }

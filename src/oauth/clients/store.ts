@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Read } from '../../database/executor/read.ts'
 import { countRow, idRow } from '../../database/executor/row-schemas.ts'
+import type { Statements } from '../../database/executor/statements.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
 import { defineList, type ListPage } from '../../lists/list.ts'
@@ -168,27 +169,56 @@ export async function deleteSecret(tx: Tx, { tenantId, id }: ClientKey, secretId
   return gone !== null
 }
 
-const usableRow = clientRow.extend({ secret_hashes: z.array(z.string()) })
+const usableRow = clientRow.extend({
+  secret_hashes: z.array(z.string()),
+  /** When each was used last. */
+  secret_uses: z.array(z.number()),
+  tenant_slug: z.string(),
+  tenant_name: z.string(),
+})
 
-/** A client and the hashes of its secrets, in hex. */
+/** A client, the hashes of its secrets, in hex, and its tenant. */
 export type UsableClient = z.infer<typeof usableRow>
 
 /** A client that may be used, with its secrets; null if it is unknown or disabled. */
 export function findUsableClient(read: Read, { tenantId, id }: ClientKey): Promise<UsableClient | null> {
+  const secrets = sql.fragment`
+    from oauth_client_secrets s where s.tenant_id = ${tenantId} and s.client_id = ${id} order by s.created_at, s.id`
   return read.maybeOne(sql.type(usableRow)`
-    select ${columns}, array(select encode(s.secret_hash, 'hex') from oauth_client_secrets s
-      where s.tenant_id = ${tenantId} and s.client_id = ${id} order by s.created_at, s.id) as secret_hashes
-    from oauth_clients where tenant_id = ${tenantId} and id = ${id} and is_active`)
+    select c.*, t.slug as tenant_slug, t.name as tenant_name,
+           array(select encode(s.secret_hash, 'hex') ${secrets}) as secret_hashes,
+           array(select coalesce(s.last_used_at, 'epoch') ${secrets}) as secret_uses
+    from (select ${columns} from oauth_clients where tenant_id = ${tenantId} and id = ${id} and is_active) c
+    join tenants t on t.id = c.tenant_id`)
 }
 
-/** Notes the use of a client, and of its secret with this hash, to the minute. */
-export function recordUse(tx: Tx, { tenantId, id }: ClientKey, secretHash: Buffer | null, now: number): void {
-  const stale = sql.fragment`(last_used_at is null or last_used_at < ${instant(now - 60_000)})`
-  tx.later(sql.unsafe`
-    update oauth_clients set last_used_at = ${instant(now)}
-    where tenant_id = ${tenantId} and id = ${id} and ${stale}`)
-  if (!secretHash) return
-  tx.later(sql.unsafe`
-    update oauth_client_secrets set last_used_at = ${instant(now)}
-    where tenant_id = ${tenantId} and client_id = ${id} and secret_hash = ${sql.binary(secretHash)} and ${stale}`)
+/** A use of a client, and of its secret with this hash. */
+export interface ClientUse {
+  client: ClientKey
+  secretHash: Buffer | null
+}
+
+const sameUseMs = 60_000
+
+/** Whether the last use of a client, as it was read, is less than a minute ago. */
+export function isNoted(client: UsableClient, { secretHash }: ClientUse, now: number): boolean {
+  const place = secretHash === null ? null : client.secret_hashes.indexOf(secretHash.toString('hex'))
+  const uses = [client.last_used_at, ...(place === null ? [] : [client.secret_uses[place] ?? null])]
+  return uses.every((at) => at !== null && at > now - sameUseMs)
+}
+
+/** Notes the use of a client, to the minute. */
+export async function recordUse(statements: Statements, use: ClientUse, now: number): Promise<void> {
+  const { client, secretHash } = use
+  const { tenantId, id } = client
+  const stale = sql.fragment`(last_used_at is null or last_used_at < ${instant(now - sameUseMs)})`
+  await Promise.all([
+    statements.query(sql.unsafe`
+      update oauth_clients set last_used_at = ${instant(now)}
+      where tenant_id = ${tenantId} and id = ${id} and ${stale}`),
+    secretHash &&
+      statements.query(sql.unsafe`
+        update oauth_client_secrets set last_used_at = ${instant(now)}
+        where tenant_id = ${tenantId} and client_id = ${id} and secret_hash = ${sql.binary(secretHash)} and ${stale}`),
+  ])
 }
