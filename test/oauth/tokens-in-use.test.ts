@@ -2,6 +2,7 @@ import * as oidc from 'openid-client'
 import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
 import { startService } from '../helpers/service.ts'
+import { requireMfa } from '../identity/otp/authenticator.ts'
 import { expect, look } from '../tenancy/staff.ts'
 import { authorize, callback, openApplication, openBrowser, request, tokensFor } from './relying-party.ts'
 
@@ -166,4 +167,65 @@ t.test('a code that is never exchanged leaves no session behind', async (t) => {
   t.equal((await lasting()).length, 0)
   await oidc.authorizationCodeGrant(shop.config, answer, checks)
   t.equal((await lasting()).length, 1, 'an exchange makes it last')
+})
+
+t.test('a used refresh token is known as one when its row is gone', async (t) => {
+  const person = await colleague(service, owner)
+  const { tokens } = await tokensFor(service, shop, person)
+  const used = tokens.refresh_token!
+  const rows = () =>
+    look(service, `select from oauth_models where user_id = $1 and kind = 'RefreshToken'`, [person.id])
+  const before = (await rows()).length
+  const next = await oidc.refreshTokenGrant(shop.config, used)
+  await look(
+    service,
+    `delete from oauth_models where consumed_at is not null and expires_at < $1 and kind = 'RefreshToken'`,
+    [new Date(service.now() + 601_000)],
+  )
+  t.equal((await rows()).length, before, 'it is kept for ten minutes')
+  t.ok(await oidc.fetchUserInfo(shop.config, next.access_token, person.id))
+  const forged = `${used.startsWith('A') ? 'B' : 'A'}${used.slice(1)}`
+  await t.rejects(oidc.refreshTokenGrant(shop.config, forged), invalidGrant)
+  t.ok(await oidc.fetchUserInfo(shop.config, next.access_token, person.id), 'a forged one ends nothing')
+  await t.rejects(oidc.refreshTokenGrant(shop.config, used), invalidGrant)
+  await t.rejects(oidc.fetchUserInfo(shop.config, next.access_token, person.id))
+  await t.rejects(oidc.refreshTokenGrant(shop.config, next.refresh_token!), invalidGrant)
+})
+
+t.test('an exchange that fails consumes nothing', async (t) => {
+  const person = await colleague(service, owner)
+  const { path, checks } = await request(shop)
+  const answer = await authorize(openBrowser(service), person, path)
+  const tenant = `/api/v1/tenants/${owner.tenantId}`
+  await expect(200, owner.post(`${tenant}/suspend/`))
+  await t.rejects(oidc.authorizationCodeGrant(shop.config, answer, checks), invalidGrant)
+  await expect(200, owner.post(`${tenant}/activate/`))
+  t.ok((await oidc.authorizationCodeGrant(shop.config, answer, checks)).refresh_token)
+})
+
+t.test('a body has 16 KiB at most, with its length told or not', async (t) => {
+  const body = `grant_type=refresh_token&refresh_token=${'x'.repeat(17_000)}`
+  const headers = { 'Content-Type': 'application/x-www-form-urlencoded' }
+  const told = await fetch(`${service.url}/oauth/token`, { method: 'POST', headers, body })
+  t.equal(told.status, 413)
+  t.match(await told.json(), { error: 'invalid_request' })
+  const untold = await fetch(`${service.url}/oauth/token`, {
+    method: 'POST',
+    headers,
+    body: new Blob([body]).stream(),
+    duplex: 'half',
+  } as RequestInit)
+  t.equal(untold.status, 400)
+})
+
+t.test('an organisation that begins to demand a second factor stops grants without one', async (t) => {
+  const firm = await service.signUp()
+  const app = await openApplication(service, firm)
+  const person = await colleague(service, firm)
+  const { tokens } = await tokensFor(service, app, person)
+  await requireMfa(service, firm.tenantId)
+  await t.rejects(oidc.refreshTokenGrant(app.config, tokens.refresh_token!), invalidGrant)
+  await t.rejects(oidc.fetchUserInfo(app.config, tokens.access_token, person.id))
+  await requireMfa(service, firm.tenantId, false)
+  t.ok(await oidc.refreshTokenGrant(app.config, tokens.refresh_token!))
 })

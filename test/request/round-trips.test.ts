@@ -3,6 +3,7 @@ import t from 'tap'
 import type { Statement } from '../../src/database/executor/flush.ts'
 import { flushes } from '../../src/database/executor/pool.ts'
 import { sharedService } from '../helpers/shared-service.ts'
+import { authorize, callback, openApplication, openBrowser, request } from '../oauth/relying-party.ts'
 import { openPages } from '../pages/sign-in/page-client.ts'
 
 const service = await sharedService(t, { workers: false })
@@ -20,6 +21,31 @@ const spareDepartments = await made(`${tenant}/departments/`)
 const member = await ada.get(`${tenant}/members/`)
 const key = await ada.post('/api/v1/users/me/keys/', { name: 'Laptop' })
 let { refresh } = await service.logIn(ada)
+const shop = await openApplication(service, ada, { first_party: true })
+const browser = openBrowser(service)
+const codes: Awaited<ReturnType<typeof madeCode>>[] = []
+for (let run = 0; run < 6; run++) codes.push(await madeCode())
+let tokens: Record<string, string> = {}
+
+/** A code, with what its exchange shows. */
+async function madeCode() {
+  const { path, checks } = await request(shop)
+  const code = (await authorize(browser, ada, path)).searchParams.get('code')!
+  return { code, redirect_uri: callback, code_verifier: checks.pkceCodeVerifier }
+}
+
+/** A request of the application, which shows its secret. */
+function asShop(endpoint: string, fields: Record<string, string>) {
+  const headers = { Authorization: `Basic ${btoa(`${shop.client.id}:${shop.secret}`)}` }
+  const body = new URLSearchParams(fields)
+  return fetch(`${service.url}/oauth/${endpoint}`, { method: 'POST', headers, body })
+}
+
+async function token(grant_type: string, fields: Record<string, string>) {
+  const answer = await asShop('token', { grant_type, ...fields })
+  tokens = (await answer.json()) as Record<string, string>
+  return answer
+}
 
 /** The ids of six new objects, one for each run. */
 async function made(path: string): Promise<string[]> {
@@ -88,6 +114,10 @@ const requests: Record<string, () => Promise<unknown>> = {
     ada.post(`${tenant}/invitations/`, { email: `${word()}@example.com`, roles: ['member'] }),
   'PATCH users/me': () => ada.patch('/api/v1/users/me/', { first_name: word() }),
   'PATCH tenants/:id': () => ada.patch(`${tenant}/`, { name: word() }),
+  'POST token, with a code': () => token('authorization_code', codes.pop()!),
+  'POST token, with a refresh token': () => token('refresh_token', { refresh_token: tokens.refresh_token! }),
+  'GET userinfo': () => service.call('GET', '/oauth/userinfo', { token: tokens.access_token }),
+  'POST introspect': () => asShop('introspect', { token: tokens.access_token! }),
   'POST keys': () => ada.post('/api/v1/users/me/keys/', { name: word() }),
 }
 
@@ -120,6 +150,13 @@ t.test('each request takes as many round trips to Postgres as round-trips.md say
   }
   const [byPages, byApi] = [trips['sign-in on the pages, from the address on']!, trips['POST login']!]
   t.ok(byPages <= byApi + 1, 'the pages take one more at most')
+  t.same(
+    ['POST token, with a code', 'POST token, with a refresh token', 'GET userinfo'].map(
+      (name) => trips[name],
+    ),
+    [2, 2, 1],
+    'an application asks for what it needs at once, and writes at once',
+  )
   const found = [
     '# Round trips',
     '',
