@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { readInTenant } from '../database/executor/read.ts'
 import { asSystem } from '../database/executor/transaction.ts'
 import { ApiError } from '../errors.ts'
+import { endOldestGrants } from '../identity/sessions/end-session.ts'
 import { insertGrantSession } from '../identity/sessions/store.ts'
 import { appendEvent } from '../messages/outbox/append-event.ts'
 import { timeOrderedId } from '../messages/outbox/time-ordered-id.ts'
@@ -12,7 +13,7 @@ import { clientIdOf } from './clients/client-id.ts'
 import { isIdentityScope, redirectHost } from './clients/client-schemas.ts'
 import { isConsented, keepConsent } from './consents.ts'
 import { type Access, type AccessCalls, type AccessDue, decideAccess, whyOf } from './decide-access.ts'
-import type { Library, OidcContext, OwnGrant, OwnState, Provider } from './provider-types.ts'
+import type { Library, OidcContext, OwnGrant, OwnState, Provider, RequestState } from './provider-types.ts'
 import { recordDenial } from './record-denial.ts'
 
 // An authorization request is answered when its person is signed in for the tenant of the client, as freshly and as strongly
@@ -197,9 +198,10 @@ async function grant(
   const isOffline = scopes.includes('offline_access')
   const sessionId = isOffline ? timeOrderedId(at) : here.sessionId
   const clientId = clientIdOf(client)
+  const { requestId } = (ctx.state as RequestState).requestInfo
   await asSystem(deps.db, 'an authorization is of the browser, in the tenant of a client', async (tx) => {
     const name = ctx.oidc.client?.clientName ?? ''
-    if (isOffline)
+    if (isOffline) {
       insertGrantSession(tx, {
         id: sessionId,
         from: here.sessionId,
@@ -208,13 +210,15 @@ async function grant(
         at,
         until: at + unusedMs,
       })
+      await endOldestGrants(tx, { userId, tenantId, requestId, at })
+    }
     if (keeps) keepConsent(tx, client, { userId, scopes, at })
     const event = {
       tenantId,
       subject: client.id,
       data: { client_id: clientId, user_id: userId },
       actorId: userId,
-      requestId: ctx.state.requestInfo.requestId as string,
+      requestId,
       at,
     }
     if (keeps) await appendEvent(tx, { ...event, type: 'application.consent_given' })

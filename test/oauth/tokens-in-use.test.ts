@@ -4,7 +4,15 @@ import { colleague } from '../helpers/colleague.ts'
 import { startService } from '../helpers/service.ts'
 import { requireMfa } from '../identity/otp/authenticator.ts'
 import { expect, look } from '../tenancy/staff.ts'
-import { authorize, callback, openApplication, openBrowser, request, tokensFor } from './relying-party.ts'
+import {
+  authorize,
+  callback,
+  openApplication,
+  openBrowser,
+  request,
+  signIn,
+  tokensFor,
+} from './relying-party.ts'
 
 const service = await startService(t, { workers: false })
 const owner = await service.signUp()
@@ -228,4 +236,48 @@ t.test('an organisation that begins to demand a second factor stops grants witho
   await t.rejects(oidc.fetchUserInfo(app.config, tokens.access_token, person.id))
   await requireMfa(service, firm.tenantId, false)
   t.ok(await oidc.refreshTokenGrant(app.config, tokens.refresh_token!))
+})
+
+t.test('grants push no sign-in of their person out', async (t) => {
+  const person = await colleague(service, owner)
+  const { tokens } = await tokensFor(service, shop, person, { scope: 'openid offline_access' })
+  const ofGrants = async () =>
+    (
+      await look(service, `select from sessions where user_id = $1 and kind = 'grant' and ended_at is null`, [
+        person.id,
+      ])
+    ).length
+  await look(
+    service,
+    `insert into sessions (id, kind, user_id, tenant_id, acr, amr, auth_time, created_at, last_used_at, expires_at)
+     select gen_random_uuid(), 'grant', $1, $2, 'aal1', '{pwd}', $3, $3, $3, $4 from generate_series(1, 1000)`,
+    [person.id, owner.tenantId, new Date(service.now() + 1_000), new Date(service.now() + 86_400_000)],
+  )
+  await service.logIn(person)
+  t.equal((await person.get('/api/v1/users/me/')).status, 200)
+  t.equal(await ofGrants(), 1_001)
+  service.advance(2_000)
+  await tokensFor(service, shop, person, { scope: 'openid offline_access' })
+  t.equal(await ofGrants(), 1_000, 'those of grants have a limit of their own')
+  await t.rejects(oidc.refreshTokenGrant(shop.config, tokens.refresh_token!), invalidGrant, 'the oldest end')
+})
+
+t.test('a browser that visits applications of many organisations stays in its console', async (t) => {
+  const browser = openBrowser(service)
+  const person = await colleague(service, owner)
+  const inConsole = () =>
+    look(
+      service,
+      `select from browser_sessions c join refresh_families f on f.id = c.family_id where c.kind = 'console' and f.user_id = $1`,
+      [person.id],
+    )
+  await browser.visit('/sign-in/?return_to=/console/enter/')
+  await signIn(browser, person)
+  await browser.visit('/console/enter/')
+  t.equal((await inConsole()).length, 1)
+  for (let n = 0; n < 22; n++) {
+    await browser.visit('/sign-in/organisation/')
+    await browser.send({ tenant_id: n % 2 ? owner.tenantId : person.tenantId })
+  }
+  t.equal((await inConsole()).length, 1)
 })

@@ -128,7 +128,7 @@ export function findSignInHistory(
   return tx.one(sql.type(historyRow)`
     select exists (select 1 from sign_in_places
                    where user_id = ${userId} and address = ${address} and device = ${sql.binary(device)}) as "isKnownPlace",
-           exists (select 1 from sessions where user_id = ${userId} and ended_at is null
+           exists (select 1 from sessions where user_id = ${userId} and ended_at is null and kind <> 'grant'
                    offset ${maxSessions - 1}) as "hasMaxSessions"`)
 }
 

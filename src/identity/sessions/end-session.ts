@@ -4,7 +4,7 @@ import { notFound } from '../../errors.ts'
 import { appendAudit, doneBy } from '../../messages/audit/append-audit.ts'
 import { appendEvents } from '../../messages/outbox/append-event.ts'
 import type { Caller } from '../../request/caller.ts'
-import { type EndReason, endSession, endSessionsOf } from './store.ts'
+import { type EndReason, endOldestSessions, endSession, endSessionsOf } from './store.ts'
 
 interface Ended {
   userId: string
@@ -53,4 +53,14 @@ export async function endSessions(
   const sessionIds = await endSessionsOf(tx, sessions)
   await recordRevoked(tx, { ...sessions, sessionIds })
   return sessionIds.length
+}
+
+/** Sessions of grants do not count among those of a person's own sign-ins, and have a limit of their own. */
+const maxGrantSessions = 1_000
+
+/** Ends the oldest sessions of a person's grants beyond {@link maxGrantSessions}, with an event for each. As the system role. */
+export async function endOldestGrants(tx: Tx, grants: Omit<Ended, 'sessionIds'>): Promise<void> {
+  const { userId, at } = grants
+  const sessionIds = await endOldestSessions(tx, { userId, ofGrants: true, kept: maxGrantSessions, at })
+  await recordRevoked(tx, { ...grants, sessionIds })
 }

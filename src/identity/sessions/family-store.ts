@@ -30,8 +30,9 @@ export async function insertFamily(tx: Tx, family: NewFamily): Promise<void> {
 }
 
 /**
- * Deletes a session's chains except `newId` and, of the others, those that can last longest, the most recently used first:
- * `kept` in all. So chains made with an access token alone cannot crowd out the owner's. As the system role.
+ * Deletes a session's chains except `newId` and, of the others, those of cookies, and then those that can last longest, the
+ * most recently used first: `kept` in all. So chains made with an access token alone cannot crowd out the owner's, nor the
+ * applications that a browser visits in other tenants its console. As the system role.
  */
 export async function deleteSurplusFamilies(
   tx: Tx,
@@ -39,8 +40,9 @@ export async function deleteSurplusFamilies(
 ): Promise<void> {
   tx.later(sql.unsafe`
     delete from refresh_families where id = any(array(
-      select id from refresh_families where session_id = ${sessionId} and id <> ${newId}
-      order by ends_at desc nulls first, rotated_at desc, id desc offset ${kept - 1}))`)
+      select id from refresh_families f where session_id = ${sessionId} and id <> ${newId}
+      order by exists (select 1 from browser_sessions c where c.family_id = f.id) desc,
+               ends_at desc nulls first, rotated_at desc, id desc offset ${kept - 1}))`)
 }
 
 /**

@@ -215,17 +215,18 @@ export async function endSessionsOf(
   return idsOf(ended)
 }
 
-/** Ends a person's sessions except the newest `kept`; returns their ids. As the system role. */
+/** Ends a person's own sessions except the newest `kept`, or those of grants; returns their ids. As the system role. */
 export async function endOldestSessions(
   tx: Tx,
-  sessions: { userId: string; kept: number; at: number },
+  sessions: { userId: string; ofGrants: boolean; kept: number; at: number },
 ): Promise<readonly string[]> {
   const ended = await endingSessions(
     tx,
     sql.fragment`
       update sessions set ended_at = ${instant(sessions.at)}, end_reason = 'revoked'
       where ended_at is null and id = any(array(
-        select id from sessions where user_id = ${sessions.userId} and ended_at is null
+        select id from sessions
+        where user_id = ${sessions.userId} and ended_at is null and (kind = 'grant') = ${sessions.ofGrants}
         order by created_at desc, id desc offset ${sessions.kept}))
       returning id, tenant_id`,
     sessions.at,

@@ -166,7 +166,7 @@ export async function openSession(
   const { userAgent, ip, requestId } = requestInfo
   await insertSession(tx, { ...session, id: sessionId, acr: acrOf(session), at: now, userAgent, ip })
   if (history.hasMaxSessions) {
-    const sessionIds = await endOldestSessions(tx, { userId, kept: maxSessions, at: now })
+    const sessionIds = await endOldestSessions(tx, { userId, ofGrants: false, kept: maxSessions, at: now })
     await recordRevoked(tx, { userId, sessionIds, tenantId, requestId, at: now })
   }
   const { isKnownPlace } = history
