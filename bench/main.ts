@@ -10,6 +10,7 @@ import { measureDecisions } from './decisions.ts'
 import { measureDistributed } from './distributed.ts'
 import { applicationPolicies, opaQuestion } from './evaluation.ts'
 import { measureMemory } from './memory.ts'
+import { measureOAuth } from './oauth.ts'
 import { startOpa } from './opa-server.ts'
 import { measurePages } from './pages.ts'
 import { measurePlanSlices, measurePlans } from './plans.ts'
@@ -29,6 +30,7 @@ const parts = [
   'requests',
   'single',
   'pages',
+  'oauth',
   'start',
   'flood',
   'abuse',
@@ -149,6 +151,13 @@ const measure: Record<Part, (chosen: Suite[]) => Promise<Measured>> = {
       const about =
         'ms, one browser. A form includes the page that it leads to. `p99 beside`: without the hash of a password (the p99 of a bare comparison in the same run), and without the time that hides whether an address is used.'
       return section('Pages', `${about}\n\n${table(rows)}`, rows)
+    }),
+  oauth: () =>
+    withStage(async (stage) => {
+      const rows = await measureOAuth(stage, values.quick ? 300 : 1_200)
+      const about =
+        'CPU in ms for each request of an application, of the API and of Postgres, and of `oidc-provider` with its models in memory. `ratio` is without the signature of the ID token (RS256, 3,072 bits), which both make.'
+      return section('OpenID Connect', `${about}\n\n${table(rows)}`, rows)
     }),
   start: () =>
     withStage(async (stage) => {
