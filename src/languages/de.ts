@@ -580,8 +580,8 @@ export const de: Texts = {
       send: 'Zugang anfragen',
       waits: 'Ihre Anfrage wartet',
       until: (client, at) =>
-        `Wer Sie zu ${client} hineinlassen kann, hat eine E-Mail bekommen. Sie bekommen eine, sobald entschieden ist, spätestens bis ${at}. Kommen Sie dann hierher zurück, oder beginnen Sie in der Anwendung neu.`,
-      look: 'Nachsehen, ob entschieden ist',
+        `Wer Ihnen Zugang zu ${client} geben kann, hat eine E-Mail bekommen. Sie bekommen eine, sobald entschieden ist. Kommen Sie dann hierher zurück, oder beginnen Sie in der Anwendung neu. Ihre Anfrage endet am ${at}.`,
+      look: 'Noch einmal nachsehen',
     },
     application: {
       title: 'Die Anwendung hat etwas verlangt, das nicht geht',

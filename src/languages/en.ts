@@ -594,8 +594,8 @@ export const en = {
       send: 'Ask for access',
       waits: 'Your request waits',
       until: (client: string, at: string) =>
-        `The people who can let you into ${client} got a mail. You get one when they have decided, until ${at}. Then come back here, or begin again in the application.`,
-      look: 'See whether it is decided',
+        `The people who can let you into ${client} have a mail. You get one when they decide. Then come back here, or begin again in the application. Your request ends on ${at}.`,
+      look: 'Look again',
     },
     /** A request of an application that cannot be answered. */
     application: {

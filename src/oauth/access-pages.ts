@@ -1,8 +1,7 @@
-import { formatMoment } from '../languages/format.ts'
 import type { Calls, PageDeps } from '../pages/sign-in/calls.ts'
 import { button, form, link, refusalOf } from '../pages/sign-in/elements.ts'
-import { profileOf } from '../pages/sign-in/profile.ts'
-import { go, page, type SignInPage, type Visit } from '../pages/sign-in/visit.ts'
+import { momentFor, type Profile, profileOf } from '../pages/sign-in/profile.ts'
+import { go, page, type SignInPage } from '../pages/sign-in/visit.ts'
 import { html } from '../text/html.ts'
 import { answerRequest, goBack, hostOf, waitingRequest } from './waiting-request.ts'
 
@@ -14,14 +13,14 @@ const choice = { name: 'decision' }
 export const deniedPage = (deps: PageDeps, calls: Calls): SignInPage => ({
   path: 'denied',
   async show(visit) {
-    const person = await whoAsks(calls, visit)
+    const person = await profileOf(calls, visit)
     if (!person) return go('')
     const { payload, client } = await waitingRequest(deps, visit)
     const { code = '', message = '', decisionId } = payload.prompt.details
     const { access, consent } = visit.texts
     return page(
       access.denied(client.name),
-      html`${person}<p class="alert" role="alert">${access.reasons[code] ?? message}</p>
+      html`${who(person)}<p class="alert" role="alert">${access.reasons[code] ?? message}</p>
 ${decisionId ? html`<p>${access.decision}<br><code>${decisionId}</code></p>\n` : null}${form(
   visit,
   'denied',
@@ -37,7 +36,7 @@ ${decisionId ? html`<p>${access.decision}<br><code>${decisionId}</code></p>\n` :
 export const askPage = (deps: PageDeps, calls: Calls): SignInPage => ({
   path: 'access',
   async show(visit) {
-    const person = await whoAsks(calls, visit)
+    const person = await profileOf(calls, visit)
     if (!person) return go('')
     const waiting = await waitingRequest(deps, visit)
     const { request } = waiting.payload.prompt.details
@@ -46,15 +45,19 @@ export const askPage = (deps: PageDeps, calls: Calls): SignInPage => ({
     const back = button(access.back(name), { ...choice, value: 'back', quiet: true })
     return page(
       request ? access.waits : access.ask(name),
-      html`${person}<p>${
+      html`${who(person)}<p>${
         request
-          ? access.until(name, formatMoment(request.expiresAt, visit.language))
+          ? access.until(name, momentFor(visit, person, request.expiresAt))
           : access.lead(name, hostOf(waiting))
       }</p>
-${refusalOf(visit)}${request ? html`<p><a class="button" href="${visit.prefix}${visit.returnTo}">${access.look}</a></p>\n` : null}${form(
+${refusalOf(visit)}${form(
   visit,
   'access',
-  html`${request ? null : button(access.send, { ...choice, value: 'ask' })}${back}`,
+  html`${
+    request
+      ? html`<a class="button" href="${visit.prefix}${visit.returnTo}">${access.look}</a>`
+      : button(access.send, { ...choice, value: 'ask' })
+  }${back}`,
 )}
 <p class="aside">${link(visit, 'address', consent.other)}</p>`,
     )
@@ -68,7 +71,4 @@ ${refusalOf(visit)}${request ? html`<p><a class="button" href="${visit.prefix}${
   },
 })
 
-async function whoAsks(calls: Calls, visit: Visit) {
-  const person = await profileOf(calls, visit)
-  return person && html`<p class="who"><span>${person.email}</span></p>\n`
-}
+const who = ({ email }: Profile) => html`<p class="who"><span>${email}</span></p>\n`

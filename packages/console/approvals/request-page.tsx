@@ -112,6 +112,8 @@ function Request({ request }: { request: ApprovalRequest }) {
   const titles = { approve: words.approveTitle, reject: words.rejectTitle, cancel: words.cancelTitle }
   const abouts = { approve: words.approveAbout, reject: words.rejectAbout, cancel: words.cancelAbout }
   const pending = status === 'pending'
+  // A sign-in to an application is no call of the API: the application begins it again.
+  const isRepeatable = request.kind === 'call' && request.context.path.startsWith('/api/')
   return (
     <Page
       title={asRequest(action)}
@@ -122,8 +124,8 @@ function Request({ request }: { request: ApprovalRequest }) {
       {status === 'approved' && own && (
         <Notice tone="good" icon="check">
           <div className="line">
-            <p>{request.kind === 'call' ? words.runAbout : words.useAbout}</p>
-            {request.kind === 'call' && (
+            <p>{isRepeatable ? words.runAbout : words.useAbout}</p>
+            {isRepeatable && (
               <Button kind="primary" busy={busy} onClick={() => void carryOut(request)}>
                 {words.run}
               </Button>

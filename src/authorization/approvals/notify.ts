@@ -84,7 +84,9 @@ export async function notifyParties(
   if (except) parties.delete(except)
   if (parties.size === 0) return
   const tenantName = await findTenantName(tx, tenantId)
-  const variables = { kind, outcome, action, tenantName, link: linkTo(deps, tenantId, id) }
+  // What a person asked for on the pages of the sign-in, no program repeats.
+  const told = action === 'oauth:authorize' ? 'application' : kind
+  const variables = { kind: told, outcome, action, tenantName, link: linkTo(deps, tenantId, id) }
   await notifyMembers(tx, deps.sealer, [...parties], {
     tenantId,
     template: 'approval_decided',

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { ApiError } from '../../errors.ts'
 import { type Calls, unlessSignedOut } from '../../pages/sign-in/calls.ts'
 import { button, form, link } from '../../pages/sign-in/elements.ts'
-import { profileOf } from '../../pages/sign-in/profile.ts'
+import { momentFor, profileOf } from '../../pages/sign-in/profile.ts'
 import { go, page, type SignInPage } from '../../pages/sign-in/visit.ts'
 import { html } from '../../text/html.ts'
 import type { authorizationSchema } from './grant-schemas.ts'
@@ -13,7 +13,8 @@ type Authorization = z.output<typeof authorizationSchema>
 export const connectedPage = (calls: Calls): SignInPage => ({
   path: 'applications',
   async show(visit) {
-    if (!(await profileOf(calls, visit))) return go('')
+    const person = await profileOf(calls, visit)
+    if (!person) return go('')
     const { connected, signedIn } = visit.texts
     const { results } = (await calls.authorizations(visit.http)) as { results: Authorization[] }
     return page(
@@ -21,7 +22,7 @@ export const connectedPage = (calls: Calls): SignInPage => ({
       html`<p>${results.length > 0 ? connected.lead : connected.none}</p>
 ${results.map(
   ({ id, client, tenant, created_at }) =>
-    html`<p class="who"><span>${client.name || client.id}</span> <small>${tenant.name} · ${created_at.slice(0, 10)}</small></p>
+    html`<p class="who"><span>${client.name || client.id}</span> <small>${tenant.name} · ${momentFor(visit, person, Date.parse(created_at))}</small></p>
 ${form(visit, 'applications', button(connected.end(client.name || client.id), { quiet: true, name: 'id', value: id }))}
 `,
 )}<p class="aside">${link(visit, '', signedIn.title)}</p>`,

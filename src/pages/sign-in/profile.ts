@@ -1,4 +1,5 @@
 import { chooseLanguage } from '../../languages/choose-language.ts'
+import { formatMoment } from '../../languages/format.ts'
 import { type Calls, unlessSignedOut } from './calls.ts'
 import type { Visit } from './visit.ts'
 
@@ -14,6 +15,7 @@ export interface Profile {
   first_name: string
   last_name: string
   locale: string | null
+  zoneinfo: string | null
   mfa_enabled: boolean
   current_tenant: Tenant
   memberships: { tenant: Tenant }[]
@@ -32,6 +34,10 @@ export async function profileOf(calls: Pick<Calls, 'profile'>, visit: Visit): Pr
   }
   return profile
 }
+
+/** A moment (ms since 1970) as a person reads it, in their time zone. */
+export const momentFor = ({ language }: Visit, { zoneinfo }: Profile, at: number): string =>
+  formatMoment(at, chooseLanguage(language).format, zoneinfo ?? undefined)
 
 export const nameOf = ({ first_name, last_name, email }: Profile) =>
   `${first_name} ${last_name}`.trim() || email
