@@ -20,6 +20,8 @@ const nightly = [
   'test/upgrade/',
   'test/database/plans.test.ts',
   'test/database/pooler.test.ts',
+  'test/start/development/postgres-binaries.test.ts',
+  'test/tools/release/release-files.test.ts',
 ]
 const isNightly = (file: string) => nightly.some((part) => file.startsWith(part))
 /** Runs only by name, with `npm run test:interop`: it installs packages. */

