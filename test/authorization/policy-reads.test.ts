@@ -2,8 +2,9 @@ import t from 'tap'
 import type { Statement } from '../../src/database/executor/flush.ts'
 import { flushes } from '../../src/database/executor/pool.ts'
 import { startService } from '../helpers/service.ts'
+import { endSharedServices } from '../helpers/shared-service.ts'
 
-// own process: it counts the statements that read policies.
+await endSharedServices() // the tests count the statements of the whole process
 const service = await startService(t, { workers: false })
 
 /** How often policies were read while `work` ran. */

@@ -28,6 +28,9 @@ export async function sharedService(t: Test, { workers = true } = {}): Promise<S
   return service
 }
 
+/** Ends the shared services, before a file that counts what the whole process sends. Later files start new ones. */
+export const endSharedServices = () => Promise.all([...shared.values()].map(({ end }) => end()))
+
 /** Calls `end` after the last file of this process. */
 export function atProcessEnd(t: Pick<Test, 'teardown'>, end: () => Promise<void>): void {
   const tests = Reflect.get(globalThis, Symbol.for('bailiwick.tests')) as TestProcess | undefined

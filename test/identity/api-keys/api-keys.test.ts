@@ -1,5 +1,3 @@
-// own process: it counts the statements of the whole process
-
 import { crc32 } from 'node:zlib'
 import t from 'tap'
 import type { Statement } from '../../../src/database/executor/flush.ts'
@@ -8,10 +6,12 @@ import { makeKey, readKey } from '../../../src/identity/api-keys/key-text.ts'
 import { eventsOf as loggedEventsOf, openDatabase } from '../../helpers/event-log.ts'
 import { proveAddress } from '../../helpers/prove-address.ts'
 import { startService } from '../../helpers/service.ts'
+import { endSharedServices } from '../../helpers/shared-service.ts'
 import { eventsOf, expect, foundFirm } from '../../tenancy/staff.ts'
 import { codeAt, enrol, startBeside } from '../otp/authenticator.ts'
 import { createOwnKey, createProgram, programOf } from './holders.ts'
 
+await endSharedServices() // the tests count the statements of the whole process
 const service = await startService(t, { env: { RATE_LIMIT_ENABLED: 'false' } })
 const database = await openDatabase(t, service)
 const own = '/api/v1/users/me/keys/'
