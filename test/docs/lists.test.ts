@@ -5,7 +5,7 @@ import type pg from 'pg'
 import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
 import { disposableDatabase } from '../helpers/database.ts'
-import { startService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const page = readFileSync(join(root, 'docs/how-to/list-what-a-person-may-see.md'), 'utf8')
@@ -23,7 +23,7 @@ t.test('the code of the page lists what evaluations permit', async (t) => {
       .replace('@bailiwick/client', client)
       .replace('const database', 'export const database'),
   })
-  const service = await startService(t, { workers: false })
+  const service = await sharedService(t, { workers: false })
   const { urls, drop } = await disposableDatabase({ migrated: false })
   t.teardown(drop)
   process.env.BAILIWICK_URL = service.url

@@ -42,8 +42,9 @@ t.test('the table has exactly the built-in attributes', async (t) => {
   )
 })
 
+const service = await startService(t, { workers: false })
+
 t.test('the examples give the answers in their comments', async (t) => {
-  const service = await startService(t)
   const [, examples = ''] = text.split('\n## Examples\n')
   const blocks = [...examples.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block ?? '')
   t.ok(blocks.length >= 6)
@@ -59,7 +60,6 @@ t.test('the examples give the answers in their comments', async (t) => {
 
 t.test('the first policy of the page is accepted without warnings', async (t) => {
   const [, document = ''] = /```json\n(.*?)```/s.exec(text) ?? []
-  const service = await startService(t)
   const owner = await service.signUp()
   const { status, body } = await owner.post('/api/v1/policies/', document)
   t.match({ status, body }, { status: 201, body: { warnings: [] } })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { readIfMatch } from '../../src/request/answer/etag.ts'
-import { startService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
 t.test('If-Match is read as RFC 9110 defines it', async (t) => {
   t.same(['', '*', ' * ', '"17"', '"1", "23"', '"1","2" , "3"'].map(readIfMatch), [
@@ -18,7 +18,7 @@ t.test('If-Match is read as RFC 9110 defines it', async (t) => {
 })
 
 t.test('a profile', async (t) => {
-  const service = await startService(t, { workers: false })
+  const service = await sharedService(t, { workers: false })
   const ada = await service.signUp()
   const me = '/api/v1/users/me/'
   const tagOf = async (path = me) => (await ada.get(path)).headers.get('etag')!

@@ -4,6 +4,7 @@ import { normaliseEmail } from '../../../src/identity/person.ts'
 import { namesAddress } from '../../../src/messages/mail/email-address.ts'
 import { cpuTime } from '../../helpers/cpu-time.ts'
 import { startService, tokenIn } from '../../helpers/service.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
 import { confirmAddress } from '../../tenancy/staff.ts'
 
 const accepted: Record<string, string> = {
@@ -145,7 +146,7 @@ t.test('none of 100,000 generated texts becomes more than one plain recipient', 
 })
 
 t.test('all spellings of an address are one account', async (t) => {
-  const service = await startService(t)
+  const service = await sharedService(t)
   const email = 'kate.one@example.com'
   const ada = await service.register({ email })
   for (const spelling of ['KATE.ONE@EXAMPLE.COM', ' kate.one@example.com ', 'kate.one@example.com.']) {

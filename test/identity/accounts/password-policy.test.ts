@@ -8,6 +8,7 @@ import { refuseWeakPassword } from '../../../src/identity/auth/password-policy.t
 import { chosenPassword } from '../../../src/identity/person.ts'
 import { readConfig } from '../../../src/settings/config.ts'
 import { startService, tokenIn } from '../../helpers/service.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
 
 const config = readConfig({ NODE_ENV: 'test' })
 const ada = {
@@ -132,7 +133,7 @@ t.test('the length counts 8 to 128 code points, not bytes or surrogate halves', 
 })
 
 t.test('passwords are compared exactly as sent', async (t) => {
-  const service = await startService(t, { workers: false })
+  const service = await sharedService(t, { workers: false })
   const attempt = (email: string, password: string) =>
     service.call('POST', '/api/v1/auth/login/', { body: { email, password } })
   const cases: [string, string[]][] = [

@@ -1,11 +1,12 @@
 import t from 'tap'
-import { claimsOf, startService, tokenIn } from '../../helpers/service.ts'
+import { claimsOf, tokenIn } from '../../helpers/service.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
 import { expect, look } from '../../tenancy/staff.ts'
 import { attemptLogin, longProven } from '../otp/authenticator.ts'
 
 // What an undone change of address gives back, and whom it tells.
 
-const service = await startService(t)
+const service = await sharedService(t)
 const me = '/api/v1/users/me/'
 const post = (path: string, body: unknown) => service.call('POST', `/api/v1/auth/${path}/`, { body })
 const minute = 60_000

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { startService, tokenIn } from '../../helpers/service.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
 import { expect, look } from '../../tenancy/staff.ts'
 import { env, throttled } from '../rate-limits/limits-logins.ts'
 import { codeAt, enrol, longProven } from './authenticator.ts'
@@ -10,7 +11,7 @@ const otp = '/api/v1/auth/otp'
 const me = '/api/v1/users/me/'
 
 t.test('the link that removes a factor is mailed, however many were added before in the hour', async (t) => {
-  const service = await startService(t)
+  const service = await sharedService(t)
   const owner = await longProven(service)
   const thief = await service.logIn(owner)
   for (let n = 0; n < 6; n++) await expect(200, thief.post(`${otp}/static/generate/`))

@@ -1,11 +1,12 @@
 import t from 'tap'
-import { type Client, startService } from '../../helpers/service.ts'
+import type { Client } from '../../helpers/service.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
 import { expect } from '../../tenancy/staff.ts'
 import { changeRows, codeIn, longProven } from '../otp/authenticator.ts'
 
 // What a copy of an access token is worth to a thief: applications see access tokens, so one can be copied.
 
-const service = await startService(t)
+const service = await sharedService(t)
 const { call } = service
 const me = '/api/v1/users/me/'
 const otp = '/api/v1/auth/otp'

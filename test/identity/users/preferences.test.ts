@@ -1,9 +1,9 @@
 import t from 'tap'
 import { proveAddress } from '../../helpers/prove-address.ts'
-import { startService } from '../../helpers/service.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
 import { expect } from '../../tenancy/staff.ts'
 
-const service = await startService(t)
+const service = await sharedService(t)
 const me = '/api/v1/users/me/'
 const german = { 'accept-language': 'de-DE, de;q=0.9, en;q=0.5' }
 const forget = (email: string, headers = {}) =>
