@@ -129,6 +129,12 @@ function pooled(urls: DatabaseUrls): DatabaseUrls {
   return { ...urls, api: through(urls.api), system: through(urls.system) }
 }
 
+/** The address over a Unix socket, if the cluster of `npm test` has one: a statement takes a tenth less CPU than over TCP. */
+export function overSocket(url: string): string {
+  const { TEST_DATABASE_SOCKETS: folder, TEST_POOLER: pooler } = process.env
+  return folder && !pooler ? url.replace(/@[^:/]+/, `@${encodeURIComponent(folder)}`) : url
+}
+
 function urlsOf(superuser: string, database: string): DatabaseUrls {
   const at = (role?: string) => {
     const url = new URL(superuser)

@@ -16,7 +16,13 @@ import { serveApi } from '../../src/start/serve.ts'
 import { startActors } from '../../workers/actors.ts'
 import { openWorkerDeps, type WorkerDeps } from '../../workers/deps.ts'
 import { answerJudge } from './answers.ts'
-import { type DatabaseUrls, disposableDatabase, distributed, preparedStatements } from './database.ts'
+import {
+  type DatabaseUrls,
+  disposableDatabase,
+  distributed,
+  overSocket,
+  preparedStatements,
+} from './database.ts'
 import { ask } from './http-client.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: tests check the content of answers
@@ -119,9 +125,9 @@ export async function startService(
   const config = readConfig({
     NODE_ENV: 'test',
     PORT: '0',
-    DATABASE_API_URL: urls.api,
-    DATABASE_SYSTEM_URL: urls.system,
-    DATABASE_WORKER_URL: urls.worker,
+    DATABASE_API_URL: overSocket(urls.api),
+    DATABASE_SYSTEM_URL: overSocket(urls.system),
+    DATABASE_WORKER_URL: overSocket(urls.worker),
     DATABASE_POOL_SIZE: '4',
     DATABASE_PREPARED_STATEMENTS: preparedStatements,
     DATABASE_DISTRIBUTED: distributed,

@@ -29,7 +29,8 @@ const memory = '/dev/shm'
 const enough = 4 * 2 ** 30
 const prefix = 'bailiwick-test-'
 
-export type TestCluster = { superuserUrl: string; notes: string[]; remove(): Promise<void> }
+/** `sockets`: the folder of its Unix sockets, if it has any. */
+export type TestCluster = { superuserUrl: string; sockets?: string; notes: string[]; remove(): Promise<void> }
 
 /** Starts a new Postgres for tests, with `more` settings; `remove` stops it and deletes its files. */
 export async function startTestCluster(more: Record<string, string> = {}): Promise<TestCluster> {
@@ -40,9 +41,12 @@ export async function startTestCluster(more: Record<string, string> = {}): Promi
   }
   try {
     await chmod(folder, 0o711) // root's server runs as another user, who must pass through
-    const settings = { ...volatileSettings, ...cheapPasswords, ...more }
-    const started = await startEmbeddedPostgres({ dataDir: folder, settings })
-    return { superuserUrl: started.superuserUrl, notes: started.notes, remove }
+    // Only in memory, where the path is short enough for a socket.
+    const hasSockets = folder.startsWith(memory)
+    const sockets: Record<string, string> = hasSockets ? { unix_socket_directories: '.' } : {}
+    const settings = { ...volatileSettings, ...cheapPasswords, ...sockets, ...more }
+    const { superuserUrl, notes, folder: home } = await startEmbeddedPostgres({ dataDir: folder, settings })
+    return { superuserUrl, ...(hasSockets && { sockets: join(home, 'data') }), notes, remove }
   } catch (error) {
     await remove()
     throw error

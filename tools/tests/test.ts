@@ -50,7 +50,7 @@ const onCitus = [
 ]
 
 let run: TestRun | undefined
-let cluster: Pick<TestCluster, 'remove'> | undefined
+let cluster: Pick<TestCluster, 'remove' | 'sockets'> | undefined
 let interrupted = false
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupt(name))
 // A pager or `head` can close stdout early: stop the tests and clean up.
@@ -101,6 +101,7 @@ async function test(): Promise<number> {
       GOGC: '400',
       ...process.env,
       TEST_DATABASE_URL: url,
+      ...(cluster?.sockets && { TEST_DATABASE_SOCKETS: cluster.sockets }),
       ...(citus && { TEST_CITUS_WORKERS: workers.join() }),
       TAP_TIMEOUT: '0',
       TEST_LONG: String(values.all),
