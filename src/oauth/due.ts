@@ -8,13 +8,13 @@ import { appendEvent } from '../messages/outbox/append-event.ts'
 import { timeOrderedId } from '../messages/outbox/time-ordered-id.ts'
 import type { Calls, Here, PageDeps } from '../pages/sign-in/calls.ts'
 import { isOnlyAdded } from '../tenancy/members/store.ts'
+import { type AccessCalls, type AccessDue, accessOf, decideAccess, whyOf } from './access/decide-access.ts'
+import { recordDenial } from './access/record-denial.ts'
 import { type OwnClient, ownOf } from './client-metadata.ts'
 import { clientIdOf } from './clients/client-id.ts'
 import { isIdentityScope, redirectHost } from './clients/client-schemas.ts'
 import { isConsented, keepConsent } from './consents.ts'
-import { type Access, type AccessCalls, type AccessDue, decideAccess, whyOf } from './decide-access.ts'
 import type { Library, OidcContext, OwnGrant, OwnState, Provider, RequestState } from './provider-types.ts'
-import { recordDenial } from './record-denial.ts'
 
 // An authorization request is answered when its person is signed in for the tenant of the client, as freshly and as strongly
 // as it asks, the policies of the tenant let them in, and they have consented. What is missing is a page of the sign-in, which
@@ -136,23 +136,16 @@ async function accessDue(
   { scopes, isLast }: { scopes: readonly string[]; isLast: boolean },
 ): Promise<AccessDue | null> {
   const asks = (ctx.oidc.result as RequestResult | undefined)?.asks === userId
-  const due = await decideAccess(access, ctx as never, accessOf(ctx, scopes), { asks, isLast })
+  const { params } = ctx.oidc
+  const asked = accessOf(ctx, {
+    redirectHost: redirectHost(String(params?.redirect_uri)),
+    resources: [params?.resource ?? []].flat().map(String),
+    scopes,
+  })
+  const due = await decideAccess(access, ctx as never, asked, { asks, isLast })
   const decisionId = due?.prompt === 'denied' ? due.details.decisionId : undefined
   if (decisionId) await recordDenial(deps, ctx, { userId, decisionId })
   return due
-}
-
-function accessOf({ oidc: { client, params } }: OidcContext, scopes: readonly string[]): Access {
-  const { kind, firstParty } = ownOf(client)
-  return {
-    client_id: client!.clientId,
-    name: client!.clientName ?? '',
-    kind,
-    first_party: firstParty,
-    redirect_host: redirectHost(String(params?.redirect_uri)),
-    resources: [params?.resource ?? []].flat().map(String),
-    scopes: [...scopes].sort(),
-  }
 }
 
 /**
@@ -234,6 +227,9 @@ async function grant(
     amr: here.amr,
     authTime: here.authTime,
     membershipId: here.membershipId,
+    ip: ctx.state.requestInfo.ip,
+    userAgent: ctx.state.requestInfo.userAgent,
+    redirectHost: redirectHost(String(ctx.oidc.params?.redirect_uri)),
   }
   made.addOIDCScope(scopes.join(' '))
   await made.save()

@@ -28,9 +28,13 @@ export interface GrantAuth {
   browserSessionId?: string | undefined
   membershipId: string
   sid: string
-  acr: string
+  acr: Here['acr']
   amr: readonly string[]
   authTime: number
+  /** Where the person came from, and where the request led: policies are asked again while the person is away. */
+  ip: string
+  userAgent: string
+  redirectHost: string
 }
 export type OwnGrant = Grant & { auth: GrantAuth }
 

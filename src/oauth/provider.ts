@@ -4,6 +4,8 @@ import { clientUses } from '../identity/rate-limits/limits.ts'
 import type { Calls, PageDeps } from '../pages/sign-in/calls.ts'
 import type { WritePage } from '../pages/sign-in/write-page.ts'
 import { html } from '../text/html.ts'
+import { accessCalls } from './access/decide-access.ts'
+import { isDeniedByNow } from './access/denied-by-now.ts'
 import { claimsOf, claimsOfScopes, isStill, livePerson, livingOf } from './account.ts'
 import { adaptLibrary } from './adapt-library.ts'
 import { modelAdapter } from './adapter.ts'
@@ -12,7 +14,6 @@ import { readClientId } from './clients/client-id.ts'
 import { identityScopes } from './clients/client-schemas.ts'
 import { assertionAlgorithms } from './clients/public-keys.ts'
 import { authMethods } from './clients/store.ts'
-import { accessCalls } from './decide-access.ts'
 import { ownState, settle } from './due.ts'
 import { keyFetcher } from './fetch-keys.ts'
 import { interactionsOf } from './interactions.ts'
@@ -159,6 +160,7 @@ function accountFinder({ deps }: Parts): NonNullable<Configuration['findAccount'
       : await livePerson(deps, { tenantId: client.tenantId, userId, sessionId })
     const grant = ctx.oidc.entities.Grant ?? (await ctx.oidc.provider.Grant.find(String(token.grantId)))
     if (!grant || !person || !isStill((grant as OwnGrant).auth, person)) return undefined
+    if (await isDeniedByNow(deps, ctx, person, grant as OwnGrant)) return undefined
     // The check of a secret notes the use.
     if (ctx.oidc.client?.clientSecret === undefined) await noteUse(deps, unit, { client, secretHash: null })
     return {

@@ -45,8 +45,8 @@ export function consentPages(deps: PageDeps, calls: Calls): SignInPage[] {
   })
   return [
     asking('consent', async () => (await import('./consent-page.ts')).consentPage(deps, calls)),
-    asking('denied', async () => (await import('./access-pages.ts')).deniedPage(deps, calls)),
-    asking('access', async () => (await import('./access-pages.ts')).askPage(deps, calls)),
+    asking('denied', async () => (await import('./access/access-pages.ts')).deniedPage(deps, calls)),
+    asking('access', async () => (await import('./access/access-pages.ts')).askPage(deps, calls)),
     connectedPage(calls),
   ]
 }

@@ -1,6 +1,7 @@
 import * as oidc from 'openid-client'
 import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
+import { eventsOf, openDatabase } from '../helpers/event-log.ts'
 import { startService } from '../helpers/service.ts'
 import { expect } from '../tenancy/staff.ts'
 import { authorize, openApplication, openBrowser, request, signIn } from './relying-party.ts'
@@ -167,4 +168,32 @@ t.test('a step-up is the page of the factor, or of the password', async (t) => {
   const left = await browser.send({ password: member.password })
   t.match((await follow(browser, left.refresh!)).refresh, /[?&]code=/)
   await drop(stepUp)
+})
+
+t.test('a deny that comes later refuses the code, the refresh and the token, until it goes', async (t) => {
+  const browser = openBrowser(service)
+  const first = await request(shop)
+  const tokens = await oidc.authorizationCodeGrant(
+    shop.config,
+    await authorize(browser, member, first.path),
+    first.checks,
+  )
+  const later = await request(shop)
+  const answer = await authorize(browser, member, later.path)
+  const night = await policy('No shop', { effect: 'deny', ...about(shop), ...forPerson(member) })
+  const invalidGrant = { error: 'invalid_grant' } as unknown as Error
+  await t.rejects(oidc.authorizationCodeGrant(shop.config, answer, later.checks), invalidGrant)
+  await t.rejects(oidc.refreshTokenGrant(shop.config, tokens.refresh_token!), invalidGrant)
+  t.match(await oidc.tokenIntrospection(shop.config, tokens.access_token), { active: false })
+  await t.rejects(oidc.fetchUserInfo(shop.config, tokens.access_token, member.id))
+  const database = await openDatabase(t, service)
+  const events = await eventsOf(database, owner.tenantId)
+  const denials = events.filter(({ type }) => type === 'application.authorization_denied').slice(-2)
+  t.match(denials, Array(2).fill({ data: { client_id: shop.client.id, user_id: member.id } }))
+  const decision = await expect(200, member.get(`/api/v1/decisions/${denials[0]!.data.decision_id}/`))
+  t.match(decision, { effect: 'deny', action: 'oauth:authorize' })
+  await drop(night)
+  const gate = await policy('Ask', { effect: 'require_approval', ...about(shop) })
+  t.ok((await oidc.refreshTokenGrant(shop.config, tokens.refresh_token!)).access_token, 'a gate asks once')
+  await drop(gate)
 })

@@ -1,13 +1,15 @@
 import type { Context } from 'koa'
 import { z } from 'zod'
-import type { Tx } from '../database/executor/transaction.ts'
-import { ApiError } from '../errors.ts'
-import { appendAudit, doneBy } from '../messages/audit/append-audit.ts'
-import type { Calls, PageDeps } from '../pages/sign-in/calls.ts'
-import type { Caller } from '../request/caller.ts'
-import type { RouteCall } from '../request/request-path.ts'
-import { route } from '../request/route.ts'
-import { readClientId } from './clients/client-id.ts'
+import type { Tx } from '../../database/executor/transaction.ts'
+import { ApiError } from '../../errors.ts'
+import { appendAudit, doneBy } from '../../messages/audit/append-audit.ts'
+import type { Calls, PageDeps } from '../../pages/sign-in/calls.ts'
+import type { Caller } from '../../request/caller.ts'
+import type { RouteCall } from '../../request/request-path.ts'
+import { route } from '../../request/route.ts'
+import { ownOf } from '../client-metadata.ts'
+import { readClientId } from '../clients/client-id.ts'
+import type { OidcContext } from '../provider-types.ts'
 
 // Policies decide who may use which application (`oauth:authorize`), as they decide calls of the API: in the log of
 // decisions, with explanations, and with requests for approval.
@@ -24,6 +26,27 @@ const access = z.object({
 })
 
 export type Access = z.output<typeof access>
+
+/** What a request asks for, or a grant gives. */
+export function accessOf(
+  { oidc: { client } }: OidcContext,
+  {
+    redirectHost,
+    resources = [],
+    scopes,
+  }: { redirectHost: string; resources?: string[]; scopes: readonly string[] },
+): Access {
+  const { kind, firstParty } = ownOf(client)
+  return {
+    client_id: client!.clientId,
+    name: client!.clientName ?? '',
+    kind,
+    first_party: firstParty,
+    redirect_host: redirectHost,
+    resources,
+    scopes: [...scopes].sort(),
+  }
+}
 
 /** An application as policies see it while a person signs in to it. It has no owner. */
 export const accessResource = ({ client_id: id, resources: _, ...fields }: Access) => ({

@@ -1,9 +1,9 @@
-import { asSystem } from '../database/executor/transaction.ts'
-import type { Deps } from '../deps.ts'
-import { appendEvent } from '../messages/outbox/append-event.ts'
-import { ownOf } from './client-metadata.ts'
-import { clientIdOf } from './clients/client-id.ts'
-import type { OidcContext } from './provider-types.ts'
+import { asSystem } from '../../database/executor/transaction.ts'
+import type { Deps } from '../../deps.ts'
+import { appendEvent } from '../../messages/outbox/append-event.ts'
+import { ownOf } from '../client-metadata.ts'
+import { clientIdOf } from '../clients/client-id.ts'
+import type { OidcContext } from '../provider-types.ts'
 
 /** Tells the tenant that its policies denied an application to a person. */
 export async function recordDenial(

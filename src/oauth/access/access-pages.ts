@@ -1,9 +1,9 @@
-import type { Calls, PageDeps } from '../pages/sign-in/calls.ts'
-import { button, form, link, refusalOf } from '../pages/sign-in/elements.ts'
-import { momentFor, type Profile, profileOf } from '../pages/sign-in/profile.ts'
-import { go, page, type SignInPage } from '../pages/sign-in/visit.ts'
-import { html } from '../text/html.ts'
-import { answerRequest, goBack, hostOf, waitingRequest } from './waiting-request.ts'
+import type { Calls, PageDeps } from '../../pages/sign-in/calls.ts'
+import { button, form, link, refusalOf } from '../../pages/sign-in/elements.ts'
+import { momentFor, type Profile, profileOf } from '../../pages/sign-in/profile.ts'
+import { go, page, type SignInPage } from '../../pages/sign-in/visit.ts'
+import { html } from '../../text/html.ts'
+import { answerRequest, goBack, hostOf, waitingRequest } from '../waiting-request.ts'
 
 // Why a person cannot use an application, or how they ask for it. Each leads back to the application, too.
 
