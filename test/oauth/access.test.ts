@@ -51,6 +51,16 @@ async function follow(browser: ReturnType<typeof openBrowser>, path: string) {
   return seen
 }
 
+/** What an evaluation says of a person and an application. */
+async function mayUse({ id }: typeof member, { client }: typeof shop): Promise<boolean> {
+  const asked = {
+    subject: { type: 'user', id },
+    action: { name: 'oauth:authorize' },
+    resource: { type: 'oauth_client', id: client.id },
+  }
+  return (await expect(200, owner.post('/access/v1/evaluation', asked))).decision
+}
+
 t.test('a deny is a page with the reason and the decision, and a way back', async (t) => {
   const deny = await policy('No shop', { effect: 'deny', ...about(shop), ...forPerson(member) })
   const { browser, seen } = await open(member)
@@ -66,7 +76,18 @@ t.test('a deny is a page with the reason and the decision, and a way back', asyn
   )
   const none = await browser.visit((await request(shop, silent)).path)
   t.match(none.refresh, /[?&]error=access_denied/)
-  t.match((await open(member, blog)).seen.title, 'Continue to Blog')
+  t.equal((await open(member, blog)).seen.title, 'Continue to Blog')
+  t.equal(await mayUse(member, shop), false)
+  t.equal(await mayUse(member, blog), true)
+  const found = await expect(
+    200,
+    owner.post('/access/v1/search/resource', {
+      subject: { type: 'user', id: member.id },
+      action: { name: 'oauth:authorize' },
+      resource: { type: 'oauth_client' },
+    }),
+  )
+  t.same(found.results, [{ type: 'oauth_client', id: blog.client.id }])
   t.match((await open(owner)).seen.title, 'Continue to Shop')
   await drop(deny)
 })
@@ -196,4 +217,27 @@ t.test('a deny that comes later refuses the code, the refresh and the token, unt
   const gate = await policy('Ask', { effect: 'require_approval', ...about(shop) })
   t.ok((await oidc.refreshTokenGrant(shop.config, tokens.refresh_token!)).access_token, 'a gate asks once')
   await drop(gate)
+})
+
+t.test('conditions read where a request leads, and what it asks for', async (t) => {
+  for (const [key, data_type] of [
+    ['redirect_host', 'string'],
+    ['scopes', 'array'],
+  ])
+    await expect(201, owner.post('/api/v1/attribute-definitions/', { key, category: 'resource', data_type }))
+  const where = { attribute: 'resource.redirect_host', operator: 'eq', value: 'other.example.com' }
+  const what = { attribute: 'resource.scopes', operator: 'contains', value: 'email' }
+  const deny = await policy('No addresses there', { effect: 'deny', conditions: { all: [where, what] } })
+  const there = { redirect_uri: 'https://other.example.com/callback' }
+  t.equal((await open(member, shop, there)).seen.title, 'You cannot use Shop')
+  t.match((await open(member, shop, { ...there, scope: 'openid' })).seen.refresh, /[?&]code=/)
+  t.match((await open(member)).seen.refresh, /[?&]code=/)
+  await drop(deny)
+})
+
+t.test('a sign-in is in the audit log, with its decision', async (t) => {
+  const { results } = await expect(200, owner.get('/api/v1/audit-log/?action=oauth:authorize'))
+  const [{ decision_id, target }] = results
+  t.equal(target.type, 'oauth_client')
+  t.match(await expect(200, owner.get(`/api/v1/decisions/${decision_id}/`)), { effect: 'allow' })
 })
