@@ -53,6 +53,9 @@ export const nextSignIn =
     const response = answer
       ? new Response(answer.body, { status: answer.status, headers: answer.headers })
       : responses.next({ request: { headers: passed } })
+    // Next takes only whole addresses here, and sends a path for one of its own.
+    const location = response.headers.get('location')
+    if (location) response.headers.set('location', new URL(location, request.url).href)
     for (const one of cookies) response.headers.append('set-cookie', one)
     return response
   }

@@ -74,6 +74,8 @@ const frameworks: Record<string, (t: Test, signIn: SignIn) => Promise<string>> =
         headers: headers as Record<string, string>,
       })
       const given = await proxy(request)
+      const location = given.headers.get('location')
+      if (location) given.headers.set('location', new URL(location).href.replace('http://app.example', ''))
       const cookie = given.headers.get('x-cookie')
       answer.statusCode = given.status
       answer.setHeaders(given.headers)
@@ -302,6 +304,11 @@ t.test('settings that cannot work are refused', async (t) => {
     [{ cookieSecret: 'short' }, /openssl rand/],
     [{ cookieSecret: [] }, /cookieSecret/],
     [{ baseUrl: 'http://app.example.com' }, /https/],
+    // Variables of the environment that are not set.
+    [{ baseUrl: undefined as never }, /^baseUrl/],
+    [{ issuer: undefined as never }, /^issuer/],
+    [{ clientId: undefined as never }, /^clientId/],
+    [{ cookieSecret: undefined as never }, /^cookieSecret/],
     [{ baseUrl: 'https://app.example.com/shop' }, /path/],
   ]
   for (const [more, message] of wrong) t.throws(() => createSignIn({ ...options, ...more }), { message })

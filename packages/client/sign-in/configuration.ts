@@ -5,6 +5,7 @@ const isLoopback = ({ hostname }: URL) => /^(localhost|127\.\d+\.\d+\.\d+|\[::1\
 
 /** The origin of an application, by which its cookies and its redirect URI are known. */
 export function checkedBase(baseUrl: string) {
+  if (!URL.canParse(baseUrl)) throw new TypeError('baseUrl is no address such as https://shop.example.com.')
   const url = new URL(baseUrl)
   if (url.pathname !== '/' || url.search)
     throw new TypeError('baseUrl has no path: put that into `path`, such as /shop/auth.')

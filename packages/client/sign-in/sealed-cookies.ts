@@ -12,7 +12,7 @@ export interface Sealer {
 
 /** `secrets` have 32 characters or more: the first one seals, and all open. `owner` keeps applications apart. */
 export function sealer(secrets: readonly string[], owner: string): Sealer {
-  if (secrets.length === 0 || secrets.some((secret) => secret.length < 32))
+  if (secrets.length === 0 || secrets.some((secret) => !(secret?.length >= 32)))
     throw new TypeError(
       'cookieSecret needs 32 random characters or more. Make one with: openssl rand -base64 32',
     )

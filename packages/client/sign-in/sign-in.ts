@@ -100,6 +100,9 @@ const forwarded = ['prompt', 'max_age', 'acr_values', 'login_hint', 'ui_locales'
 export function createSignIn(options: SignInOptions): SignIn {
   const { clientId, path = '/auth', afterSignOut, onError } = options
   const base = checkedBase(options.baseUrl)
+  if (!URL.canParse(options.issuer))
+    throw new TypeError('issuer is no address such as https://id.example.com.')
+  if (!clientId) throw new TypeError('clientId is missing.')
   const seals = sealer([options.cookieSecret].flat(), clientId)
   // Applications on one host do not overwrite each other's cookies.
   const prefix = `${base.isSecure ? '__Host-' : ''}bailiwick-${clientId.slice(-6)}`
