@@ -1,6 +1,8 @@
+import { spawn } from 'node:child_process'
 import { mkdtemp, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
 import { snippets } from '../../packages/console/applications/snippets.ts'
 import { noChromium, openTab } from '../helpers/chromium.ts'
@@ -133,6 +135,21 @@ tried('oidc-client-ts, in a browser', install.npm, async (t, folder) => {
   t.match(said, { sub: person.id, email: person.email, renewed: true })
 })
 
+tried('a native app on loopback', install.npm, async (t, folder) => {
+  const { clientId } = await register('/callback', { kind: 'native' })
+  const env = { ...process.env, ISSUER: issuer, CLIENT_ID: clientId }
+  const program = spawn(process.execPath, [join(folder, 'native.mjs')], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.teardown(() => program.kill())
+  const lines = createInterface(program.stdout)[Symbol.asyncIterator]()
+  const asked = new URL((await lines.next()).value!)
+  const answer = await authorize(openBrowser(service), person, asked.pathname + asked.search)
+  t.match(await (await fetch(answer)).text(), /You are signed in/)
+  t.match(JSON.parse((await lines.next()).value!), { sub: person.id })
+})
+
 tried('Authlib in Flask', install.python, async (t, python) => {
   const client = await register('/callback')
   const command = [python, join(import.meta.dirname, 'apps/flask-app.py')]
@@ -159,6 +176,19 @@ tried('go-oidc', install.go, async (t, program) => {
   const client = await register('/callback')
   const app = await startProgram(t, [program], client.port, { env: environment(client) })
   t.match(await whoSignsIn(app, '/sign-in'), { sub: person.id, email: person.email })
+})
+
+tried('Spring Boot, as the console writes it', install.spring, async (t, jar) => {
+  const path = '/login/oauth2/code/bailiwick'
+  const client = await register(path)
+  const at = join(t.testdir(written('Spring Boot', client, path, 'client_secret_basic')), 'application.yml')
+  const settings = [
+    `--spring.config.location=${at}`,
+    `--server.port=${client.port}`,
+    '--server.address=127.0.0.1',
+  ]
+  const app = await startProgram(t, ['java', '-jar', jar, ...settings], client.port, { env: {} })
+  t.match(await whoSignsIn(app, '/'), { sub: person.id, email: person.email })
 })
 
 for (const method of ['client_secret_basic', 'client_secret_post'] as const)

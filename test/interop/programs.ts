@@ -58,6 +58,12 @@ export const install = {
     await exec('go', ['build', '-o', program, '.'], { cwd: join(apps, 'go') })
     return program
   }),
+  spring: atFirst(async () => {
+    const folder = join(cache, 'spring')
+    await cp(join(apps, 'spring'), folder, { recursive: true })
+    await exec('mvn', ['-q', '-B', 'package'], { cwd: folder })
+    return join(folder, 'target/app-1.jar')
+  }),
   apache: atFirst(async () => {
     const module = join(apacheModules, 'mod_auth_openidc.so')
     if (!existsSync(module)) throw new Error('libapache2-mod-auth-openidc is not installed')
