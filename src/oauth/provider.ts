@@ -153,10 +153,10 @@ function accountFinder({ deps }: Parts): NonNullable<Configuration['findAccount'
     await deps.limiters.take(clientUses(client.id))
     const sessionId = String((token as { sessionUid?: string }).sessionUid)
     const { unit } = ownState(ctx)
-    const isRead =
-      unit?.read?.holder.userId === userId && unit.read.holder.client.tenantId === client.tenantId
-    const person = isRead
-      ? livingOf(unit.read!.person)
+    // A request can name several codes and tokens, which can be of other grants.
+    const read = unit?.read?.holder.grantId === token.grantId ? unit?.read : null
+    const person = read
+      ? livingOf(read.person)
       : await livePerson(deps, { tenantId: client.tenantId, userId, sessionId })
     const grant = ctx.oidc.entities.Grant ?? (await ctx.oidc.provider.Grant.find(String(token.grantId)))
     if (!grant || !person || !isStill((grant as OwnGrant).auth, person)) return undefined

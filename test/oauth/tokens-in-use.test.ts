@@ -200,6 +200,19 @@ t.test('a used refresh token is known as one when its row is gone', async (t) =>
   await t.rejects(oidc.refreshTokenGrant(shop.config, next.refresh_token!), invalidGrant)
 })
 
+t.test('a session stands behind its own tokens alone, whatever else a request names', async (t) => {
+  const person = await colleague(service, owner)
+  const { tokens } = await tokensFor(service, shop, person)
+  await look(service, `update sessions set expires_at = $2 where user_id = $1 and kind = 'browser'`, [
+    person.id,
+    new Date(service.now() - 1_000),
+  ])
+  const live = await tokensFor(service, shop, person)
+  const refresh = (more = {}) => oidc.refreshTokenGrant(shop.config, tokens.refresh_token!, more)
+  await t.rejects(refresh(), invalidGrant)
+  await t.rejects(refresh({ code: live.tokens.refresh_token! }), invalidGrant)
+})
+
 t.test('an exchange that fails consumes nothing', async (t) => {
   const person = await colleague(service, owner)
   const { path, checks } = await request(shop)
