@@ -9,7 +9,7 @@ import { ownState } from './due.ts'
 import { noteUse } from './note-use.ts'
 import { type Library, type OidcContext, type Provider, requestOf } from './provider-types.ts'
 import { insertNewModel } from './store.ts'
-import { newValue } from './token-value.ts'
+import { newRefreshToken, newValue } from './token-value.ts'
 
 /** A code or token while it gets its value. Those with a resource server are JWTs. */
 interface CodeOrToken {
@@ -97,10 +97,10 @@ export function adaptLibrary(
       // The library notes the format with it.
       const id = random.call(this)
       if (this.resourceServer) return id
-      const successor = requestOf(library)?.oauth.unit?.consumed?.successor
-      if (successor && this.kind === 'RefreshToken') return successor
       const { accountId: userId, clientId, grantId } = this
-      return newValue(deps.sealer, { client: readClientId(clientId)!, userId, grantId })
+      const holder = { client: readClientId(clientId)!, userId, grantId }
+      if (this.kind !== 'RefreshToken') return newValue(holder)
+      return requestOf(library)?.oauth.unit?.consumed?.successor ?? newRefreshToken(deps.sealer, holder)
     }
   }
 

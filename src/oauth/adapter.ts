@@ -6,7 +6,7 @@ import { endGrant } from './grants/end-grant.ts'
 import type { GrantAuth, RequestState } from './provider-types.ts'
 import { rowOf } from './request-unit.ts'
 import { consumeModel, deleteModel, keyOfModel, type ModelKind, type NewModel, putModel } from './store.ts'
-import { holderIn, isOurs, successorsOf } from './token-value.ts'
+import { holderIn, isRefreshToken, successorsOf } from './token-value.ts'
 
 // The library keeps its models here. A code or refresh token that is used again within the grace time loses nothing: the
 // request that lost a race, or an answer, is refused or gets the same successor. Used again later, it ends its grant: the
@@ -56,7 +56,7 @@ export function modelAdapter(
   /** A refresh token of ours whose row is gone was used: rows of used ones are not kept for long. */
   const replayed = async (id: string): Promise<AdapterPayload | undefined> => {
     const holder = holderIn(id)
-    if (!holder || !isOurs(sealer, id)) return undefined
+    if (!holder || !isRefreshToken(sealer, id)) return undefined
     const { client, userId: accountId, grantId } = holder
     const grant = await rowOf(deps, unitNow(), 'Grant', grantId)
     const sessionUid = grant?.session_id ?? undefined

@@ -6,7 +6,8 @@ import type { ClientKey } from './clients/client-id.ts'
 // needs, and a used refresh token is known for one of ours when its row is gone. A mask keeps the ids out of the addresses and
 // logs that values get into. It proves nothing: a value is good when its row is there.
 //
-// nonce (16 bytes) ‖ tag (32) ‖ ids (64), the ids masked with the SHA-512 of nonce and tag. The tag is a MAC under SECRET_KEYS.
+// nonce (16 bytes) ‖ tag (32) ‖ ids (64), the ids masked with the SHA-512 of nonce and tag. The tag of a refresh token is a MAC
+// under SECRET_KEYS; that of others is random, because APIs and addresses get to see them.
 
 /** Whose a code or token is. */
 export interface Holder {
@@ -19,9 +20,12 @@ export interface Holder {
 const headLength = 48
 const length = headLength + 64
 
-/** A new value. */
-export const newValue = (sealer: Sealer, holder: Holder): string =>
-  valuesFrom(sealer, holder, () => randomBytes(16))[0]!
+/** A new code or access token. */
+export const newValue = (holder: Holder): string => withHead(randomBytes(headLength), bytesOf(holder))
+
+/** A new refresh token. */
+export const newRefreshToken = (sealer: Sealer, holder: Holder): string =>
+  refreshTokens(sealer, holder, () => randomBytes(16))[0]!
 
 /**
  * The values that replace a used refresh token, under each key of SECRET_KEYS, the newest first. They are derived from its
@@ -30,7 +34,7 @@ export const newValue = (sealer: Sealer, holder: Holder): string =>
 export function successorsOf(sealer: Sealer, used: string): string[] {
   const holder = holderIn(used)
   const nonces = sealer.macs('oauth-refresh', used).map((mac) => mac.subarray(0, 16))
-  return holder ? valuesFrom(sealer, holder, (key) => nonces[key]!) : []
+  return holder ? refreshTokens(sealer, holder, (key) => nonces[key]!) : []
 }
 
 /** Whose a value says that it is; null for what is no value. */
@@ -39,8 +43,8 @@ export function holderIn(value: string): Holder | null {
   return bytes.length === length ? holderOf(idsIn(bytes)) : null
 }
 
-/** Whether this service made a value, under one of the present keys. */
-export function isOurs(sealer: Sealer, value: string): boolean {
+/** Whether this service made a value for a refresh token, under one of the present keys. */
+export function isRefreshToken(sealer: Sealer, value: string): boolean {
   const bytes = Buffer.from(value, 'base64url')
   const tag = bytes.subarray(16, headLength)
   return sealer
@@ -48,16 +52,17 @@ export function isOurs(sealer: Sealer, value: string): boolean {
     .some((mac) => mac.equals(tag))
 }
 
-/** A value for each key, with the nonce for that key. */
-function valuesFrom(sealer: Sealer, holder: Holder, nonceOf: (key: number) => Buffer): string[] {
+/** A refresh token for each key, with the nonce for that key. */
+function refreshTokens(sealer: Sealer, holder: Holder, nonceOf: (key: number) => Buffer): string[] {
   const ids = bytesOf(holder)
   return sealer.keyIds.map((_id, key) => {
     const nonce = nonceOf(key)
     const tag = sealer.macs('oauth-token', signed(nonce, ids))[key]!
-    const head = Buffer.concat([nonce, tag])
-    return Buffer.concat([head, masked(ids, head)]).toString('base64url')
+    return withHead(Buffer.concat([nonce, tag]), ids)
   })
 }
+
+const withHead = (head: Buffer, ids: Buffer) => Buffer.concat([head, masked(ids, head)]).toString('base64url')
 
 const signed = (nonce: Buffer, ids: Buffer) => Buffer.concat([nonce, ids]).toString('base64url')
 

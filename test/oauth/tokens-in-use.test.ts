@@ -213,6 +213,13 @@ t.test('a session stands behind its own tokens alone, whatever else a request na
   await t.rejects(refresh({ code: live.tokens.refresh_token! }), invalidGrant)
 })
 
+t.test('an access token in the place of a refresh token ends nothing', async (t) => {
+  const person = await colleague(service, owner)
+  const { tokens } = await tokensFor(service, shop, person)
+  await t.rejects(oidc.refreshTokenGrant(shop.config, tokens.access_token), invalidGrant)
+  t.ok(await oidc.fetchUserInfo(shop.config, tokens.access_token, person.id))
+})
+
 t.test('an exchange that fails consumes nothing', async (t) => {
   const person = await colleague(service, owner)
   const { path, checks } = await request(shop)
