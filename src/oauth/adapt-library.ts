@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { asSystem } from '../database/executor/transaction.ts'
-import { authorizeUses, clientUses, wrongSecretUses } from '../identity/rate-limits/limits.ts'
+import { authorizeUses, wrongSecretUses } from '../identity/rate-limits/limits.ts'
 import type { PageDeps } from '../pages/sign-in/calls.ts'
 import { hashAmong, ownOf } from './client-metadata.ts'
 import { hashOfSecret, readClientId } from './clients/client-id.ts'
@@ -109,7 +109,8 @@ export function adaptLibrary(
   PushedAuthorizationRequest.prototype.save = async function (seconds) {
     const { oidc, state } = library.Provider.ctx as OidcContext
     const isPublic = oidc.client!.clientAuthMethod === 'none'
-    await limiters.take(isPublic ? authorizeUses(state.requestInfo.ip) : clientUses(ownOf(oidc.client).id))
+    if (isPublic) await limiters.take(authorizeUses(state.requestInfo.ip))
+    else deps.callLimits.countClient(ownOf(oidc.client).id)
     return save.call(this, seconds)
   }
 

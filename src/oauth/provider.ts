@@ -1,6 +1,5 @@
 import type { Configuration } from 'oidc-provider'
 import { receiverRules } from '../events/webhooks/public-address.ts'
-import { clientUses } from '../identity/rate-limits/limits.ts'
 import type { Calls, PageDeps } from '../pages/sign-in/calls.ts'
 import type { WritePage } from '../pages/sign-in/write-page.ts'
 import { html } from '../text/html.ts'
@@ -150,7 +149,7 @@ function accountFinder({ deps }: Parts): NonNullable<Configuration['findAccount'
   return async (ctx, userId, token) => {
     if (!token) return { accountId: userId, claims: async () => ({ sub: userId }) }
     const client = ownOf(ctx.oidc.client)
-    await deps.limiters.take(clientUses(client.id))
+    deps.callLimits.countClient(client.id)
     const sessionId = String((token as { sessionUid?: string }).sessionUid)
     const { unit } = ownState(ctx)
     // A request can name several codes and tokens, which can be of other grants.

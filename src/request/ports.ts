@@ -8,6 +8,8 @@ export interface CallLimits {
   assertLeft(caller: { userId: string; tenantId: string }): void
   /** Counts a call and gives the headers with the remaining calls (none without limits). Throws 429 `throttled`. */
   count(caller: { userId: string; tenantId: string }): Record<string, string>
+  /** Counts a use of a code or token by an application, or a request that it pushes. Throws 429 `throttled`. */
+  countClient(clientId: string): void
 }
 
 /** Recognises API keys. */

@@ -19,7 +19,11 @@ interface Counter {
   others: number
 }
 
-type Kind = 'user' | 'tenant'
+const kinds = ['user', 'tenant', 'oauth-client'] as const
+type Kind = (typeof kinds)[number]
+
+const noCounters = () =>
+  Object.fromEntries(kinds.map((kind) => [kind, new Map()])) as Record<Kind, Map<string, Counter>>
 
 const windowMs = 60_000
 const exchangeMs = 5_000
@@ -39,22 +43,24 @@ export function openCallLimits(
     return {
       assertLeft: () => undefined,
       count: () => ({}),
+      countClient: () => undefined,
       exchange: async () => undefined,
       close: () => undefined,
     }
   const limits: Record<Kind, Limit> = {
     user: { points: config.RATE_LIMIT_PER_USER, seconds: 60 },
     tenant: { points: config.RATE_LIMIT_PER_TENANT, seconds: 60 },
+    'oauth-client': { points: config.RATE_LIMIT_OAUTH_PER_CLIENT, seconds: 60 },
   }
   const policy = `"user";q=${limits.user.points};w=60, "tenant";q=${limits.tenant.points};w=60`
-  let counters: Record<Kind, Map<string, Counter>> = { user: new Map(), tenant: new Map() }
+  let counters = noCounters()
   let window = 0
 
   /** Resets every minute. */
   const startWindow = (now: number) => {
     if (Math.floor(now / windowMs) === window) return
     window = Math.floor(now / windowMs)
-    counters = { user: new Map(), tenant: new Map() }
+    counters = noCounters()
   }
   const find = (kind: Kind, id: string, endsIn: number) => {
     const counter = counters[kind].get(id) ?? { own: 0, shared: 0, others: 0 }
@@ -78,7 +84,7 @@ export function openCallLimits(
 
   const exchange = async () => {
     const of = window
-    const busy = (['user', 'tenant'] as const).flatMap((kind) =>
+    const busy = kinds.flatMap((kind) =>
       [...counters[kind]].flatMap(([id, counter]) =>
         counter.own >= limits[kind].points / 10 && counter.own > counter.shared
           ? [{ key: `bailiwick:calls:${kind}:${id}:${of}`, counter, points: counter.own - counter.shared }]
@@ -128,6 +134,11 @@ export function openCallLimits(
         uncount('user', userId)
         throw error
       }
+    },
+    countClient(clientId) {
+      const now = clock()
+      startWindow(now)
+      count('oauth-client', clientId, windowMs - (now % windowMs))
     },
     exchange,
     close: () => clearInterval(timer),

@@ -23,7 +23,6 @@ export type LimitName =
   | 'refresh'
   | 'passkey-challenge'
   | 'key-revoke'
-  | 'oauth-client'
   | 'oauth-address'
 
 /** The limits on requests that need no login, and on mails, by name. */
@@ -38,7 +37,6 @@ export const limitsOf = (config: Config): Record<LimitName, Limit> => ({
   register: { points: config.RATE_LIMIT_REGISTER_PER_HOUR, seconds: 3_600 },
   refresh: { points: config.RATE_LIMIT_REFRESH_PER_SESSION, seconds: 60 },
   'key-revoke': { points: config.RATE_LIMIT_KEY_REVOKE_PER_ADDRESS, seconds: 60 },
-  'oauth-client': { points: config.RATE_LIMIT_OAUTH_PER_CLIENT, seconds: 60 },
   'oauth-address': { points: config.RATE_LIMIT_OAUTH_PER_ADDRESS, seconds: 60 },
   'passkey-challenge': { points: config.RATE_LIMIT_PASSKEY_PER_ADDRESS, seconds: 60 },
 })
@@ -106,9 +104,6 @@ export const challengeUses = (ip: string): Use[] => [{ limit: 'passkey-challenge
 
 /** A report of a leaked API key from an address. */
 export const keyReportUses = (ip: string): Use[] => [{ limit: 'key-revoke', key: addressKey(ip) }]
-
-/** A use of a code or token by a client of OpenID Connect, which has shown its secret. */
-export const clientUses = (clientId: string): Use[] => [{ limit: 'oauth-client', key: clientId }]
 
 /** A request of an application that a browser brings from an address. */
 export const authorizeUses = (ip: string): Use[] => [{ limit: 'oauth-address', key: addressKey(ip) }]

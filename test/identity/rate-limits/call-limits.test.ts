@@ -1,6 +1,7 @@
 import t from 'tap'
 import { openCallLimits } from '../../../src/identity/rate-limits/call-limits.ts'
 import { startService } from '../../helpers/service.ts'
+import { openApplication, tokensFor } from '../../oauth/relying-party.ts'
 import { env, throttled } from './limits-logins.ts'
 
 t.test('calls of a person and of a tenant are limited', async (t) => {
@@ -28,7 +29,10 @@ t.test('calls of a person and of a tenant are limited', async (t) => {
 })
 
 t.test('processes share the counts of busy callers', async (t) => {
-  const service = await startService(t, { env: { ...env, RATE_LIMIT_PER_USER: '100' }, workers: false })
+  const service = await startService(t, {
+    env: { ...env, RATE_LIMIT_PER_USER: '100', RATE_LIMIT_OAUTH_PER_CLIENT: '3' },
+    workers: false,
+  })
   const { config, db, clock, log } = service.deps
   const [one, two] = [1, 2].map(() => openCallLimits(config, db, clock, log)) as [
     ReturnType<typeof openCallLimits>,
@@ -44,6 +48,18 @@ t.test('processes share the counts of busy callers', async (t) => {
   await two.exchange()
   for (let n = 0; n < 9; n++) two.count(caller)
   t.throws(() => two.count(caller), { code: 'throttled' }, '60 in the other process and 40 here make 100')
+
+  const owner = await service.signUp()
+  const shop = await openApplication(service, owner, { first_party: true })
+  service.advance(60_000 - (service.now() % 60_000))
+  const { tokens } = await tokensFor(service, shop, owner)
+  const read = () =>
+    fetch(`${service.url}/oauth/userinfo`, { headers: { Authorization: `Bearer ${tokens.access_token}` } })
+  for (let n = 0; n < 2; n++) t.equal((await read()).status, 200)
+  const refused = await read()
+  t.equal(refused.status, 429, 'the uses of an application have a limit of their own')
+  t.match(await refused.json(), { error: 'temporarily_unavailable' })
+  t.equal(refused.headers.get('retry-after'), '60')
 })
 
 t.test('without RATE_LIMIT_ENABLED nothing is throttled, and answers have no such headers', async (t) => {
