@@ -11,10 +11,11 @@ import type { Answer, Client, Service } from '../helpers/service.ts'
 import { claimsOf, tokenIn } from '../helpers/service.ts'
 import { attemptLogin, codeAt, codeIn, enrol, longProven } from '../identity/otp/authenticator.ts'
 import { expect, foundFirm, look } from '../tenancy/staff.ts'
+import { applicationRaces } from './application-races.ts'
 import { type Attack, Tally } from './attack.ts'
 
 /** Prepares one round; gives the request that is sent many times at once, and how many of them may succeed. */
-interface Race {
+export interface Race {
   what: string
   prepare(service: Service): Promise<(n: number) => Promise<Answer>>
   /** The number of successes; 1 if not given. */
@@ -70,6 +71,7 @@ const oneSuccessor = (answers: Answer[]) => {
 }
 
 const list: Race[] = [
+  ...applicationRaces,
   {
     what: 'a refresh token has one successor',
     async prepare(service) {
