@@ -154,7 +154,7 @@ const measure: Record<Part, (chosen: Suite[]) => Promise<Measured>> = {
     }),
   oauth: () =>
     withStage(async (stage) => {
-      const rows = await measureOAuth(stage, values.quick ? 300 : 1_200)
+      const rows = await measureOAuth(stage, values.quick ? 700 : 1_200)
       const about =
         'CPU in ms for each request of an application, of the API and of Postgres, and of `oidc-provider` with its models in memory. `ratio` is without the signature of the ID token (RS256, 3,072 bits), which both make.'
       return section('OpenID Connect', `${about}\n\n${table(rows)}`, rows)

@@ -1,7 +1,7 @@
 import type { Context } from 'koa'
 import { writeAsSystem } from '../database/executor/batch.ts'
 import { foreignKeyViolation, sqlState } from '../database/executor/database-errors.ts'
-import { readAsSystem } from '../database/executor/read.ts'
+import { readSharedAsSystem } from '../database/executor/read.ts'
 import { asSystem, type Tx } from '../database/executor/transaction.ts'
 import type { Deps } from '../deps.ts'
 import { loadHolder } from '../identity/sessions/load-auth-context.ts'
@@ -72,7 +72,9 @@ export async function rowOf(
   if (unit && holder) await readOnce(deps, unit, holder, id)
   const known = unit?.rows.get(key)
   if (known !== undefined) return known
-  const [row = null] = await readAsSystem(deps.db, reason, (read) => listModels(read, [key], deps.clock()))
+  const [row = null] = await readSharedAsSystem(deps.db, reason, (read) =>
+    listModels(read, [key], deps.clock()),
+  )
   unit?.rows.set(key, row)
   return row
 }
@@ -87,7 +89,7 @@ export async function usableClient(
   const holder = typeof presents === 'string' ? holderIn(presents) : null
   if (unit && holder && isSame(holder.client, key)) await readOnce(deps, unit, holder, String(presents))
   if (unit?.read && isSame(unit.read.holder.client, key)) return unit.read.client
-  return readAsSystem(deps.db, reason, (read) => findUsableClient(read, key))
+  return readSharedAsSystem(deps.db, reason, (read) => findUsableClient(read, key))
 }
 
 const isSame = (one: ClientKey, other: ClientKey) => one.tenantId === other.tenantId && one.id === other.id
@@ -104,7 +106,7 @@ async function readFor(deps: UnitDeps, unit: RequestUnit, holder: Holder, value:
   const successors = successorsOf(sealer, value).map((one) => keyOfModel('RefreshToken', one))
   const keys = [grantKey, ...kinds.map((kind) => keyOfModel(kind, value)), ...successors]
   const { tenantId } = holder.client
-  const [client, rows, person] = await readAsSystem(db, reason, (read) =>
+  const [client, rows, person] = await readSharedAsSystem(db, reason, (read) =>
     Promise.all([
       findUsableClient(read, holder.client),
       listModels(read, keys, clock()),

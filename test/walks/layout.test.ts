@@ -438,7 +438,7 @@ t.test(
   'system-role.md lists every caller of the role that sees several tenants, with the reason',
   async (t) => {
     const golden = new URL('system-role.md', import.meta.url)
-    const calls = /\b(?:as|readAs|writeAs)System\(\s*[\w.]+,\s*(?:'([^']+)'|"([^"]+)"|(\w+))?/g
+    const calls = /\b(?:as|readAs|readSharedAs|writeAs)System\(\s*[\w.]+,\s*(?:'([^']+)'|"([^"]+)"|(\w+))?/g
     const rows = sources
       .filter(({ path }) => !/^src\/database\/executor\/(transaction|read|batch)\.ts$/.test(path))
       .flatMap(({ path, text }) =>

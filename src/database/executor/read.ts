@@ -23,7 +23,14 @@ export const readAsSystem = <T>(
   work: (read: Read) => Promise<T>,
 ): Promise<T> => atOnce(system, { scope: null, by: 'read' }, work)
 
-/** The same, as the worker role. */
+/** The same for a few rows by their keys: see `Pool.readShared`. */
+export const readSharedAsSystem = <T>(
+  { system }: Pick<Databases, 'system'>,
+  _reason: string,
+  work: (read: Read) => Promise<T>,
+): Promise<T> => atOnce(system, { scope: null, by: 'readShared' }, work)
+
+/** As readAsSystem, as the worker role. */
 export const readAsWorker = <T>(
   { worker }: Pick<Databases, 'worker'>,
   work: (read: Read) => Promise<T>,
