@@ -1,8 +1,10 @@
 import type { ApprovalRequest } from '@bailiwick/client'
 import { useQuery } from '@tanstack/react-query'
 import { request as send } from '../api/client.ts'
+import { texts as ofApplications } from '../applications/texts.ts'
 import { JsonDiff } from '../editor/json-diff.tsx'
 import { writeJson } from '../editor/write-json.ts'
+import { Facts } from '../parts/facts.tsx'
 import { Ghosts } from '../parts/notice.tsx'
 import { texts } from './texts.ts'
 
@@ -21,6 +23,7 @@ export function Change({ request }: { request: ApprovalRequest & { kind: 'call' 
       (await send(`GET ${path.replace(/^\/api\/v1/, '')}`, { signal })) as Fields,
     enabled: isChange,
   })
+  if (request.action === 'oauth:authorize') return <SignIn of={fields} />
   if (Object.keys(fields).length === 0) return <p className="muted">{words.noBody}</p>
   if (isChange && now.isPending) return <Ghosts rows={3} />
   if (!isChange || !now.data || !names.some((name) => name in now.data))
@@ -31,6 +34,20 @@ export function Change({ request }: { request: ApprovalRequest & { kind: 'call' 
       <p className="muted small">{words.sinceNow}</p>
       <JsonDiff before={pick(now.data)} after={pick(fields)} />
     </>
+  )
+}
+
+/** What an application would get, and where it is. */
+function SignIn({ of: { name, redirect_host: host, scopes } }: { of: Fields }) {
+  const learnt = [scopes].flat().map((one) => ofApplications.scopes[String(one)]?.[0] ?? String(one))
+  return (
+    <Facts
+      of={[
+        [words.application, <bdi>{String(name)}</bdi>],
+        [words.leadsTo, <code>{String(host)}</code>],
+        [words.learns, learnt.join(', ')],
+      ]}
+    />
   )
 }
 

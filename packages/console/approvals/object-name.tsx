@@ -11,6 +11,7 @@ const names: Record<string, ReadName> = {
   member: async (id, mid) =>
     nameOfMember(await call('GET /tenants/{id}/members/{mid}/', { path: { id, mid } })),
   service_account: async (_, id) => (await call('GET /service-accounts/{id}/', { path: { id } })).name,
+  oauth_client: async (_, id) => (await call('GET /oauth-clients/{id}/', { path: { id } })).name,
   role: async (id, rid) => (await call('GET /tenants/{id}/roles/{rid}/', { path: { id, rid } })).name,
   department: async (id, did) =>
     (await call('GET /tenants/{id}/departments/{did}/', { path: { id, did } })).name,

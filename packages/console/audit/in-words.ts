@@ -5,6 +5,7 @@ const nounOf = (object: string) =>
     .replaceAll('_', ' ')
     .replace(/\botp\b/, 'second factor')
     .replace(/\bapi\b/, 'API')
+    .replace(/^oauth( client)?$/, 'application')
 
 /** An action as what happened: `member:update` is “Member changed”. */
 export function inWords(action: string): string {

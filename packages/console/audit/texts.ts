@@ -33,6 +33,7 @@ export const texts = {
   cut: 'The newest 20,000 are saved. Narrow the time for older ones.',
   /** The verbs of actions, as what happened. */
   verbs: {
+    authorize: 'used',
     create: 'created',
     update: 'changed',
     delete: 'deleted',
@@ -56,5 +57,5 @@ export const texts = {
     request: 'asked',
   } as Record<string, string>,
   /** The same before it happens; other verbs stay as they are. */
-  requests: { update: 'change', rotate: 'replace' } as Record<string, string>,
+  requests: { update: 'change', rotate: 'replace', authorize: 'use' } as Record<string, string>,
 }
