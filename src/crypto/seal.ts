@@ -26,6 +26,7 @@ export type Purpose =
   | 'oauth-refresh'
   | 'oauth-token'
   | 'oauth-logout'
+  | 'oauth-user-code'
   | 'idempotency'
   | 'stored-call'
 

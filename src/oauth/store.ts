@@ -12,6 +12,7 @@ export type ModelKind =
   | 'AccessToken'
   | 'AuthorizationCode'
   | 'Consent'
+  | 'DeviceCode'
   | 'Grant'
   | 'Interaction'
   | 'PushedAuthorizationRequest'
@@ -21,7 +22,7 @@ export type ModelKind =
 /** The key of a row, in hex. The ids of codes and tokens are the codes and tokens, so they are not stored. */
 export const keyOfModel = (kind: ModelKind, id: string): string => hash('sha256', `${kind}.${id}`, 'hex')
 
-const hashOfModel = (kind: ModelKind, id: string): Buffer => Buffer.from(keyOfModel(kind, id), 'hex')
+export const hashOfModel = (kind: ModelKind, id: string): Buffer => Buffer.from(keyOfModel(kind, id), 'hex')
 
 export interface NewModel {
   kind: ModelKind

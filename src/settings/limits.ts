@@ -60,6 +60,7 @@ export const rateLimits = {
     300,
     'Sign-ins to applications (OpenID Connect) a minute begun from one address',
   ),
+  RATE_LIMIT_USER_CODES_PER_ADDRESS: setting(count, 5, 'Wrong codes of devices a minute from one address'),
   RATE_LIMIT_PASSKEY_PER_ADDRESS: setting(count, 120, 'Sign-ins by passkey a minute begun from one address'),
   RATE_LIMIT_KEY_REVOKE_PER_ADDRESS: setting(
     count,

@@ -159,6 +159,7 @@ export const globalKeys: Record<string, string> = {
   link_tokens_token_hash_key: 'hashes of 256 random bits: a collision cannot be guessed',
   otp_devices_single: "led by the user, so only the user's own rows can collide",
   passkeys_credential: 'a credential id names one key everywhere, and a person cannot guess that of another',
+  oauth_models_user_code_hash_key: 'MACs of codes that the service draws: no one chooses one',
   refresh_families_jti_hash_key: 'hashes of 256 random bits: a collision cannot be guessed',
   tenants_slug_key: 'a slug is public by design, and creating a tenant is rate limited',
   users_copied: 'contains the id, which is unique by itself: copies in memberships refer to it',
@@ -181,6 +182,7 @@ export const secretReaders: Record<string, string[]> = {
   // The API looks a client up within its tenant; the system role together with a code or token.
   'oauth_client_secrets.secret_hash': ['bailiwick_api', 'bailiwick_system'],
   'oauth_models.id_hash': ['bailiwick_system', 'bailiwick_worker'],
+  'oauth_models.user_code_hash': ['bailiwick_system'],
   'otp_devices.secret_sealed': ['bailiwick_system'],
   'otp_email_codes.code_hash': ['bailiwick_system'],
   'otp_recovery_codes.code_hash': ['bailiwick_system'],

@@ -24,6 +24,7 @@ export type LimitName =
   | 'passkey-challenge'
   | 'key-revoke'
   | 'oauth-address'
+  | 'user-code'
 
 /** The limits on requests that need no login, and on mails, by name. */
 export const limitsOf = (config: Config): Record<LimitName, Limit> => ({
@@ -38,6 +39,7 @@ export const limitsOf = (config: Config): Record<LimitName, Limit> => ({
   refresh: { points: config.RATE_LIMIT_REFRESH_PER_SESSION, seconds: 60 },
   'key-revoke': { points: config.RATE_LIMIT_KEY_REVOKE_PER_ADDRESS, seconds: 60 },
   'oauth-address': { points: config.RATE_LIMIT_OAUTH_PER_ADDRESS, seconds: 60 },
+  'user-code': { points: config.RATE_LIMIT_USER_CODES_PER_ADDRESS, seconds: 60 },
   'passkey-challenge': { points: config.RATE_LIMIT_PASSKEY_PER_ADDRESS, seconds: 60 },
 })
 
@@ -107,6 +109,9 @@ export const keyReportUses = (ip: string): Use[] => [{ limit: 'key-revoke', key:
 
 /** A request of an application that a browser brings from an address. */
 export const authorizeUses = (ip: string): Use[] => [{ limit: 'oauth-address', key: addressKey(ip) }]
+
+/** A wrong code of a device that someone enters from an address. */
+export const userCodeUses = (ip: string): Use[] => [{ limit: 'user-code', key: addressKey(ip) }]
 
 /** A wrong secret of a client from an address. Failed logins from there have their own count. */
 export const wrongSecretUses = (ip: string): Use[] => [
