@@ -583,6 +583,24 @@ export const de: Texts = {
         `Wer Ihnen Zugang zu ${client} geben kann, hat eine E-Mail bekommen. Sie bekommen eine, sobald entschieden ist. Kommen Sie dann hierher zurück, oder beginnen Sie in der Anwendung neu. Ihre Anfrage endet am ${at}.`,
       look: 'Noch einmal nachsehen',
     },
+    device: {
+      title: 'Ein Gerät verbinden',
+      lead: 'Geben Sie den Code ein, den Ihr Gerät zeigt.',
+      compare: 'Fahren Sie nur fort, wenn Ihr Gerät genau diesen Code zeigt.',
+      yours: 'Ihrem Gerät',
+      label: 'Code',
+      hint: 'Acht Buchstaben, zum Beispiel BCDF-GHJK.',
+      question: 'Haben Sie das begonnen?',
+      from: (place) => `Die Anfrage kam von ${place}.`,
+      warning:
+        'Wenn Ihnen jemand den Code oder einen Link dazu geschickt hat, brechen Sie ab: Dessen Gerät hätte dann Ihr Konto.',
+      connected: 'Ihr Gerät ist verbunden',
+      goBack: 'Gehen Sie zum Gerät zurück. Sie können diese Seite schließen.',
+      refused: 'Das Gerät ist nicht verbunden',
+      nothingGiven: 'Es hat nichts von Ihnen bekommen. Sie können diese Seite schließen.',
+      over: 'Dieser Code gilt nicht mehr',
+      beginAgain: 'Beginnen Sie am Gerät neu. Es zeigt dann einen neuen Code.',
+    },
     application: {
       title: 'Die Anwendung hat etwas verlangt, das nicht geht',
       lead: 'Sagen Sie es denen, die die Anwendung betreiben:',
@@ -735,6 +753,8 @@ export const de: Texts = {
     },
     otherRefusal: () => 'Das wurde abgelehnt. Beginnen Sie von vorn.',
     faults: {
+      'user_code.unknown':
+        'Kein Gerät wartet mit diesem Code. Prüfen Sie ihn, oder beginnen Sie am Gerät neu.',
       'email.invalid': 'Das ist keine E-Mail-Adresse. Sie sieht aus wie ada@example.com.',
       'password.invalid': 'Ein Passwort hat 8 bis 128 Zeichen.',
       'password.too_common':

@@ -597,6 +597,24 @@ export const en = {
         `The people who can let you into ${client} have a mail. You get one when they decide. Then come back here, or begin again in the application. Your request ends on ${at}.`,
       look: 'Look again',
     },
+    /** A device shows a code, and its person enters it here (RFC 8628). */
+    device: {
+      title: 'Connect a device',
+      lead: 'Enter the code that your device shows.',
+      compare: 'Go on only if your device shows this very code.',
+      yours: 'your device',
+      label: 'Code',
+      hint: 'Eight letters, such as BCDF-GHJK.',
+      question: 'Did you start this?',
+      from: (place: string) => `The request came from ${place}.`,
+      warning: 'If someone sent you the code or a link to it, cancel: their device would have your account.',
+      connected: 'Your device is connected',
+      goBack: 'Go back to it. You can close this page.',
+      refused: 'The device is not connected',
+      nothingGiven: 'It got nothing of you. You can close this page.',
+      over: 'This code is over',
+      beginAgain: 'Begin again on the device, which shows a new one.',
+    },
     /** A request of an application that cannot be answered. */
     application: {
       title: 'The application asked for something that is not possible',
@@ -740,6 +758,7 @@ export const en = {
     otherRefusal: (message: string) => message,
     /** By field and code of a fault, or by its code. */
     faults: {
+      'user_code.unknown': 'No device waits with this code. Check it, or begin again on the device.',
       'email.invalid': 'This is no e-mail address. It looks like ada@example.com.',
       'password.invalid': 'A password has 8 to 128 characters.',
       'password.too_common': 'Attackers know this password: it was stolen elsewhere. Choose another one.',

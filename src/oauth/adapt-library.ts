@@ -22,10 +22,15 @@ interface CodeOrToken {
 
 type Generating = { prototype: { generateTokenId(this: CodeOrToken): string } }
 
+interface Saved {
+  prototype: { save(seconds?: number): Promise<string> }
+}
+
 /** Members that the library's types leave out. */
 type Untyped = Provider & {
   OIDCContext: { prototype: object }
-  PushedAuthorizationRequest: { prototype: { save(seconds?: number): Promise<string> } }
+  DeviceCode: Saved
+  PushedAuthorizationRequest: Saved
   ReplayDetection: { unique(clientId: string, id: string, until: number): Promise<boolean> }
   AccessToken: Generating
   AuthorizationCode: Generating
@@ -50,6 +55,7 @@ export function adaptLibrary(
     ReplayDetection,
     Session,
     urlFor,
+    DeviceCode,
   } = provider as Untyped
   const { limiters } = deps
 
@@ -64,7 +70,11 @@ export function adaptLibrary(
     },
   }
   // PUBLIC_URL names the service, whatever address a proxy asks for.
-  Object.defineProperties(OIDCContext.prototype, { urlFor: { value: urlFor.bind(provider) }, prompts })
+  const own = (name: string, options?: { query?: Record<string, string> }) =>
+    name === 'code_verification'
+      ? `${deps.publicUrl()}/sign-in/device/${options?.query ? `?${new URLSearchParams(options.query)}` : ''}`
+      : urlFor.call(provider, name, options)
+  Object.defineProperties(OIDCContext.prototype, { urlFor: { value: own }, prompts })
 
   // The browser's session is ours, so the library neither stores one nor sets its cookie.
   Session.get = async (ctx: OidcContext) => {
@@ -104,14 +114,17 @@ export function adaptLibrary(
     }
   }
 
-  // Anyone can push requests in the name of a client without a secret, so these count for the address that they come from.
-  const { save } = PushedAuthorizationRequest.prototype
-  PushedAuthorizationRequest.prototype.save = async function (seconds) {
-    const { oidc, state } = library.Provider.ctx as OidcContext
-    const isPublic = oidc.client!.clientAuthMethod === 'none'
-    if (isPublic) await limiters.take(authorizeUses(state.requestInfo.ip))
-    else deps.callLimits.countClient(ownOf(oidc.client).id)
-    return save.call(this, seconds)
+  // Anyone can begin requests in the name of a client without a secret, so these count for the address that they come from.
+  for (const { prototype } of [PushedAuthorizationRequest, DeviceCode]) {
+    const { save } = prototype
+    prototype.save = async function (seconds) {
+      const { oidc, state } = library.Provider.ctx as OidcContext
+      if (oidc.route === 'device_resume') return save.call(this, seconds)
+      const isPublic = oidc.client!.clientAuthMethod === 'none'
+      if (isPublic) await limiters.take(authorizeUses(state.requestInfo.ip))
+      else deps.callLimits.countClient(ownOf(oidc.client).id)
+      return save.call(this, seconds)
+    }
   }
 
   // One statement says whether an assertion is new. `until` is in s.

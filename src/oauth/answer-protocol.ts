@@ -27,7 +27,7 @@ export function protocolAnswers(deps: PageDeps, calls: Calls): AnswerProtocol {
       if (http.method === 'POST' && /^\/oauth\/(authorize|logout)$/.test(path))
         return await again(http, writePage)
       if (path === '/oauth/logout') return await logOut({ deps, calls, writePage, open }, http)
-      if (/^\/oauth\/authorize/.test(path)) await beginAuthorization(deps, calls, http)
+      if (isOfBrowser(path)) await beginAuthorization(deps, calls, http)
       const provider = await open()
       // The library leaves it out where it revokes.
       if (path.startsWith('/oauth/')) http.set('Cache-Control', 'no-store')
@@ -65,6 +65,8 @@ function providerOpener(deps: PageDeps, calls: Calls, writePage: WritePage) {
     return provider
   }
 }
+
+const isOfBrowser = (path: string) => /^\/oauth\/(authorize|device\/)/.test(path)
 
 /** Says who is signed in, and what a page may do that posts the answer to the application. */
 async function beginAuthorization(deps: PageDeps, calls: Calls, http: Context): Promise<void> {
@@ -133,7 +135,7 @@ async function answerFailure(
     log.error({ err: error.cause ?? thrown, request_id: http.state.requestInfo?.requestId }, error.message)
   if (http.response.get('Location')) return
   http.set({ ...error.headers, 'Cache-Control': 'no-store' })
-  if (/^\/oauth\/(authorize|logout)/.test(http.path)) {
+  if (isOfBrowser(http.path) || http.path === '/oauth/logout') {
     const says = ({ texts }: Visit) => ({
       title: texts.errorTitle,
       content: html`<p class="alert" role="alert">${sentenceOf(texts, error)}</p>`,

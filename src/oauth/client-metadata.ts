@@ -38,7 +38,7 @@ export function metadataOf(client: UsableClient, algorithms: readonly string[]) 
     client_name: client.name,
     application_type: client.kind === 'native' ? 'native' : 'web',
     redirect_uris: client.redirect_uris,
-    response_types: ['code'],
+    response_types: client.kind === 'device' ? [] : ['code'],
     grant_types: client.grant_types,
     token_endpoint_auth_method: client.token_endpoint_auth_method,
     ...(usesSecrets(client) && { client_secret: client.secret_hashes.join(',') || 'none' }),

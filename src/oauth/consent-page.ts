@@ -1,12 +1,32 @@
-import { readInTenant } from '../database/executor/read.ts'
+import { z } from 'zod'
+import { readAsSystem, readInTenant } from '../database/executor/read.ts'
+import { nameOfClient } from '../messages/mail/client-name.ts'
 import type { Calls, PageDeps } from '../pages/sign-in/calls.ts'
 import { button, form, link, refusalOf } from '../pages/sign-in/elements.ts'
 import { profileOf } from '../pages/sign-in/profile.ts'
-import { go, page, type SignInPage } from '../pages/sign-in/visit.ts'
+import { go, page, type SignInPage, type Visit } from '../pages/sign-in/visit.ts'
 import { findTenant } from '../tenancy/tenants/store.ts'
 import { html } from '../text/html.ts'
 import { isIdentityScope } from './clients/client-schemas.ts'
+import { findDevice } from './devices/store.ts'
 import { answerRequest, hostOf, waitingRequest } from './waiting-request.ts'
+
+const deviceInfo = z.object({ ip: z.string().default(''), userAgent: z.string().default('') })
+
+/** Where a device asked from. */
+async function deviceOf(deps: PageDeps, id: string) {
+  const row = await readAsSystem(deps.db, 'a code of a device names its tenant', (read) =>
+    findDevice(read, id, deps.clock()),
+  )
+  return deviceInfo.parse(row?.payload.deviceInfo ?? {})
+}
+
+/** Someone else can have sent the code: only the person knows whether the device is theirs. */
+function startedBy({ texts: { device } }: Visit, { ip, userAgent }: z.output<typeof deviceInfo>) {
+  const { browser, system } = nameOfClient(userAgent)
+  const from = [ip, browser, system].filter(Boolean).join(', ')
+  return html`<p class="notice"><strong>${device.question}</strong> ${device.from(from)} ${device.warning}</p>`
+}
 
 /** Asks a person whether an application may know them. */
 export const consentPage = (deps: PageDeps, calls: Calls): SignInPage => ({
@@ -27,7 +47,7 @@ export const consentPage = (deps: PageDeps, calls: Calls): SignInPage => ({
       consent.title(client.name),
       html`<p>${consent.lead(client.name, tenant?.name ?? '')}</p>
 <ul>${asked.map((one) => html`<li>${consent.scopes[one] ?? one}</li>\n`)}</ul>
-<p>${consent.leadsTo(hostOf(waiting))}</p>
+${payload.deviceCode ? startedBy(visit, await deviceOf(deps, payload.deviceCode)) : html`<p>${consent.leadsTo(hostOf(waiting, visit.texts))}</p>`}
 ${refusalOf(visit)}${form(
   visit,
   'consent',

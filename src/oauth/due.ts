@@ -42,13 +42,15 @@ interface Asked {
 }
 
 export const ownState = (ctx: OidcContext): OwnState => ctx.state.oauth
+/** A device waits elsewhere, so nothing leads to a redirect URI, and the browser's session is not the device's. */
+const isOfDevice = (ctx: OidcContext) => ctx.oidc.route === 'device_resume'
 const ownClient = (ctx: OidcContext) => ownOf(ctx.oidc.client)
 
 /** Grants the request, or notes what is due. Throws the library's errors for what no page can help with. */
 export async function settle(asked: Asked, provider: Provider): Promise<OwnGrant | undefined> {
   const { ctx, library } = asked
   // The client can have changed while the pages led here.
-  if (!ctx.oidc.client!.redirectUriAllowed(String(ctx.oidc.params?.redirect_uri)))
+  if (!isOfDevice(ctx) && !ctx.oidc.client!.redirectUriAllowed(String(ctx.oidc.params?.redirect_uri)))
     throw new library.errors.InvalidRedirectUri()
   // Two browsers can have the pages of one pushed request open.
   const { parJti } = (ctx.oidc.entities.Interaction ?? {}) as { parJti?: string }
@@ -138,7 +140,7 @@ async function accessDue(
   const asks = (ctx.oidc.result as RequestResult | undefined)?.asks === userId
   const { params } = ctx.oidc
   const asked = accessOf(ctx, {
-    redirectHost: redirectHost(String(params?.redirect_uri)),
+    redirectHost: redirectHost(params?.redirect_uri),
     resources: [params?.resource ?? []].flat().map(String),
     scopes,
   })
@@ -178,7 +180,7 @@ async function consentOf(
 /** A grant whose code is never exchanged leaves no session behind: the exchange makes it last. */
 const unusedMs = 600_000
 
-/** A grant of its own for this authorization. With `offline_access` it has a session of its own, else that of the browser. */
+/** A grant of its own for this authorization. With `offline_access`, or of a device, it has its own session, else the browser's. */
 async function grant(
   { deps, ctx }: Asked,
   provider: Provider,
@@ -188,7 +190,7 @@ async function grant(
   const { tenantId } = client
   const { userId } = here
   const at = deps.clock()
-  const isOffline = scopes.includes('offline_access')
+  const isOffline = scopes.includes('offline_access') || isOfDevice(ctx)
   const sessionId = isOffline ? timeOrderedId(at) : here.sessionId
   const clientId = clientIdOf(client)
   const { requestId } = (ctx.state as RequestState).requestInfo
@@ -229,7 +231,7 @@ async function grant(
     membershipId: here.membershipId,
     ip: ctx.state.requestInfo.ip,
     userAgent: ctx.state.requestInfo.userAgent,
-    redirectHost: redirectHost(String(ctx.oidc.params?.redirect_uri)),
+    redirectHost: redirectHost(ctx.oidc.params?.redirect_uri),
   }
   made.addOIDCScope(scopes.join(' '))
   await made.save()

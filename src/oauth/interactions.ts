@@ -44,7 +44,8 @@ function pageOf(issuer: string, ctx: OidcContext, uid: string): string {
   const page = here ? (due?.page ?? '') : ''
   // The pages have the look of the client's tenant.
   const organization = ownOf(ctx.oidc.client).tenantId
-  const query = new URLSearchParams({ return_to: `/oauth/authorize/${uid}`, organization })
+  const path = ctx.oidc.route === 'device_resume' ? 'device' : 'authorize'
+  const query = new URLSearchParams({ return_to: `/oauth/${path}/${uid}`, organization })
   for (const name of ['login_hint', 'ui_locales'])
     if (typeof params?.[name] === 'string') query.set(name, String(params[name]))
   return `${pathPrefix(issuer)}/sign-in/${page && `${page}/`}?${query}`

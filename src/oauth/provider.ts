@@ -13,6 +13,8 @@ import { readClientId } from './clients/client-id.ts'
 import { identityScopes } from './clients/client-schemas.ts'
 import { assertionAlgorithms } from './clients/public-keys.ts'
 import { authMethods } from './clients/store.ts'
+import { deviceCodes, deviceSeconds } from './devices/device-codes.ts'
+import { deviceFlow } from './devices/device-flow.ts'
 import { ownState, settle } from './due.ts'
 import { keyFetcher } from './fetch-keys.ts'
 import { interactionsOf } from './interactions.ts'
@@ -54,7 +56,7 @@ export function makeProvider(parts: Parts, { jwks, algorithms }: ProviderKeys): 
     loadExistingGrant: (ctx) => settle({ ...parts, access, ctx }, provider),
     interactions: interactionsOf(parts.library, issuer),
     renderError: (ctx, out) => renderError(parts, ctx as OidcContext, { ...out }),
-    features: { ...fixed.features, ...ownTokens(parts) },
+    features: { ...fixed.features, ...ownTokens(parts), deviceFlow: deviceFlow(parts.writePage) },
     discovery: {
       end_session_endpoint: `${issuer}/oauth/logout`,
       backchannel_logout_supported: true,
@@ -72,6 +74,8 @@ const fixed = {
   routes: {
     authorization: '/oauth/authorize',
     pushed_authorization_request: '/oauth/par',
+    device_authorization: '/oauth/device_authorization',
+    code_verification: '/oauth/device',
     token: '/oauth/token',
     userinfo: '/oauth/userinfo',
     jwks: '/.well-known/jwks.json',
@@ -110,6 +114,7 @@ const fixed = {
   ttl: {
     AccessToken: 900,
     AuthorizationCode: 60,
+    DeviceCode: deviceSeconds,
     IdToken: 3_600,
     RefreshToken: refreshTokenSeconds,
     Grant: 10 * 365 * 86_400,
@@ -128,7 +133,13 @@ function adapterOf({ deps, library }: Parts, algorithms: readonly string[]): Con
     state: () => requestOf(library),
     isRevocation: () => (library.Provider.ctx as OidcContext | undefined)?.oidc.route === 'revocation',
   }
+  const device = {
+    route: () => library.Provider.ctx?.oidc.route,
+    slowDown: () => new library.errors.SlowDown(),
+    unit: () => requestOf(library)?.oauth.unit ?? null,
+  }
   return (name) => {
+    if (name === 'DeviceCode') return deviceCodes(deps, device)
     if (name !== 'Client') return modelAdapter(deps, name as ModelKind, refusals)
     const find = async (id: string) => {
       const key = readClientId(id)

@@ -36,7 +36,7 @@ export function openidConnect(deps: PageDeps, calls: Calls): Middleware {
   }
 }
 
-/** The pages of the sign-in that ask for consent, and show to whom it was given. */
+/** The pages of the sign-in that ask for consent and for the code of a device, and show to whom consent was given. */
 export function consentPages(deps: PageDeps, calls: Calls): SignInPage[] {
   const asking = (path: string, open: () => Promise<SignInPage>): SignInPage => ({
     path,
@@ -47,12 +47,14 @@ export function consentPages(deps: PageDeps, calls: Calls): SignInPage[] {
     asking('consent', async () => (await import('./consent-page.ts')).consentPage(deps, calls)),
     asking('denied', async () => (await import('./access/access-pages.ts')).deniedPage(deps, calls)),
     asking('access', async () => (await import('./access/access-pages.ts')).askPage(deps, calls)),
+    asking('device', async () => (await import('./devices/device-page.ts')).devicePage(deps)),
     connectedPage(calls),
   ]
 }
 
 const wellKnown = /^(\/\.well-known\/(?:openid-configuration|oauth-authorization-server))(\/.*)?$/
-const endpoints = /^\/oauth\/(authorize(\/[\w-]{1,64})?|par|token|userinfo|introspect|revoke|logout)$/
+const endpoints =
+  /^\/oauth\/((authorize|device)\/[\w-]{1,64}|authorize|device_authorization|par|token|userinfo|introspect|revoke|logout)$/
 
 /** The path that the library knows; null for those of others. Issuers with a path have it behind, too (RFC 8414 §3.1). */
 function pathOf({ publicUrl }: PageDeps, path: string): string | null {

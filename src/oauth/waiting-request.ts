@@ -13,7 +13,13 @@ import { interactionSeconds } from './provider.ts'
 import { findModel, putModel } from './store.ts'
 
 const interaction = z.looseObject({
-  params: z.looseObject({ client_id: z.string(), redirect_uri: z.string(), scope: z.string().default('') }),
+  params: z.looseObject({
+    client_id: z.string(),
+    redirect_uri: z.string().optional(),
+    scope: z.string().default(''),
+  }),
+  /** The row of the device that waits, in place of a redirect URI. */
+  deviceCode: z.string().optional(),
   prompt: z.looseObject({ details: z.looseObject(whyStopped.partial().shape) }),
   lastSubmission: z.looseObject({}).optional(),
 })
@@ -22,7 +28,7 @@ const reason = 'a request of an application names its tenant'
 
 /** The request of an application that a page answers, at the end of `return_to`. Throws 400 when it is over. */
 export async function waitingRequest(deps: PageDeps, { returnTo, texts }: Visit) {
-  const uid = /^\/oauth\/authorize\/([\w-]{1,64})$/.exec(returnTo ?? '')?.[1]
+  const uid = /^\/oauth\/(?:authorize|device)\/([\w-]{1,64})$/.exec(returnTo ?? '')?.[1]
   const row =
     uid && (await readAsSystem(deps.db, reason, (read) => findModel(read, 'Interaction', uid, deps.clock())))
   const payload = row ? interaction.parse(row.payload) : null
@@ -36,7 +42,8 @@ export async function waitingRequest(deps: PageDeps, { returnTo, texts }: Visit)
 type Waiting = Awaited<ReturnType<typeof waitingRequest>>
 
 /** Where a request leads, as a person reads it. */
-export const hostOf = ({ payload }: Waiting): string => redirectHost(payload.params.redirect_uri)
+export const hostOf = ({ payload: { params } }: Waiting, { device }: Visit['texts']): string =>
+  params.redirect_uri === undefined ? device.yours : redirectHost(params.redirect_uri)
 
 /** Writes what the person chose into the request, and leads back to it. */
 export async function answerRequest(

@@ -17,6 +17,8 @@ const owner = await service.signUp()
 const admin = await colleague(service, owner, 'admin')
 const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const [publicKey, secretKey] = [pair.publicKey, pair.privateKey].map((key) => key.export({ format: 'jwk' }))
+const device = { kind: 'device', redirect_uris: [] }
+const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 const signed = { token_endpoint_auth_method: 'private_key_jwt' }
 const make = (more: object = {}) =>
   expect(201, owner.post(all, { name: 'Shop', redirect_uris: [callback], ...more }))
@@ -90,6 +92,11 @@ t.test('fields that do not go together are refused', async (t) => {
     [{ kind: 'spa', token_endpoint_auth_method: 'client_secret_basic' }, /^token_endpoint_auth_method$/],
     [{ token_endpoint_auth_method: 'none' }, /^token_endpoint_auth_method$/],
     [{ kind: 'spa', require_pkce: false }, /^require_pkce$/],
+    [{ kind: 'device' }, /^redirect_uris$/],
+    [{ ...device, grant_types: ['authorization_code'] }, /^grant_types$/],
+    [{ ...device, token_endpoint_auth_method: 'client_secret_basic' }, /^token_endpoint_auth_method$/],
+    [{ ...device, require_pkce: false }, /^require_pkce$/],
+    [{ grant_types: ['authorization_code', deviceGrant] }, /^grant_types$/],
     [{ token_endpoint_auth_method: 'private_key_jwt' }, /^jwks$/],
     [{ jwks: { keys: [publicKey] } }, /^jwks$/],
     [{ ...signed, jwks: { keys: [] } }, /^jwks\.keys$/],

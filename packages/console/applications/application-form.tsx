@@ -13,6 +13,7 @@ import { UriFields, urisOf } from './uri-fields.tsx'
 
 const { form: words } = texts
 const fresh = ['openid', 'profile', 'email', 'offline_access']
+type Kind = OAuthClient['kind']
 const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
 
 /** An application as it was read, with its version. */
@@ -41,6 +42,7 @@ export function ApplicationForm({
   // The page can read the application anew while the form is open.
   const [opened] = useState(application)
   const known = opened?.body
+  const [kind, setKind] = useState(known?.kind ?? 'web')
   const scopes = known?.scopes ?? fresh
 
   const register = async (form: FormData) => {
@@ -48,7 +50,7 @@ export function ApplicationForm({
     let secret: string | null = null
     const path = () => ({ id: client!.id })
     const make = async () => {
-      const kind = textOf(form, 'kind') as OAuthClient['kind']
+      const kind = textOf(form, 'kind') as Kind
       client ??= await call('POST /oauth-clients/', { body: { ...fieldsOf(form), kind } })
       if (kind === 'web') secret = (await call('POST /oauth-clients/{id}/secrets/', { path: path() })).secret
     }
@@ -94,7 +96,7 @@ export function ApplicationForm({
       go={known ? words.editGo : words.createGo}
       submit={(form) => (opened ? change(form, opened) : register(form))}
     >
-      {!known && <KindChoice />}
+      {!known && <KindChoice onChoose={setKind} />}
       <TextField
         label={words.name}
         hint={words.nameHint}
@@ -103,13 +105,15 @@ export function ApplicationForm({
         defaultValue={known?.name}
         required
       />
-      <UriFields
-        label={words.redirect}
-        hint={words.redirectHint}
-        name="redirect_uris"
-        known={known?.redirect_uris ?? []}
-      />
-      {known && (
+      {kind !== 'device' && (
+        <UriFields
+          label={words.redirect}
+          hint={words.redirectHint}
+          name="redirect_uris"
+          known={known?.redirect_uris ?? []}
+        />
+      )}
+      {known && kind !== 'device' && (
         <UriFields
           label={words.logout}
           hint={words.logoutHint}
@@ -153,12 +157,18 @@ export function ApplicationForm({
   )
 }
 
-const KindChoice = () => (
+const KindChoice = ({ onChoose }: { onChoose: (kind: Kind) => void }) => (
   <fieldset className="choices">
     <legend className="field-label">{words.kind}</legend>
     {Object.entries(texts.kinds).map(([kind, { name, about }]) => (
       <label className="choice" key={kind}>
-        <input type="radio" name="kind" value={kind} defaultChecked={kind === 'web'} />
+        <input
+          type="radio"
+          name="kind"
+          value={kind}
+          defaultChecked={kind === 'web'}
+          onChange={() => onChoose(kind as Kind)}
+        />
         <span>
           <strong>{name}</strong>
           <span className="muted small">{about}</span>

@@ -48,7 +48,7 @@ export const askPage = (deps: PageDeps, calls: Calls): SignInPage => ({
       html`${who(person)}<p>${
         request
           ? access.until(name, momentFor(visit, person, request.expiresAt))
-          : access.lead(name, hostOf(waiting))
+          : access.lead(name, hostOf(waiting, visit.texts))
       }</p>
 ${refusalOf(visit)}${form(
   visit,

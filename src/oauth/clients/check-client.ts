@@ -6,14 +6,18 @@ import { assertHolds, holderOf, isOwner, refused } from '../../tenancy/roles/gra
 import { whyNoLogoutUri } from '../logouts/logout-uri.ts'
 import { permissionsAmong } from './client-schemas.ts'
 import { whyNoRedirect } from './redirect-uris.ts'
-import type { ClientFields, ClientKind } from './store.ts'
+import { type ClientFields, type ClientKind, deviceGrant } from './store.ts'
+
+/** The grant that a client of a kind begins with. */
+const begins = (kind: ClientKind) => (kind === 'device' ? deviceGrant : ('authorization_code' as const))
 
 /** What a client of a kind is, if its editor says nothing else. */
 export const defaultsOf = (kind: ClientKind) => ({
+  redirect_uris: [],
   post_logout_redirect_uris: [],
   backchannel_logout_uri: null,
   scopes: ['openid', 'profile', 'email', 'offline_access'],
-  grant_types: ['authorization_code', 'refresh_token'] satisfies ClientFields['grant_types'],
+  grant_types: [begins(kind), 'refresh_token'] satisfies ClientFields['grant_types'],
   token_endpoint_auth_method: kind === 'web' ? ('client_secret_basic' as const) : ('none' as const),
   id_token_signed_response_alg: 'RS256' as const,
   jwks: null,
@@ -35,7 +39,14 @@ export function assertSound(client: ClientFields, config: Config): void {
 
 function* faultsOf(client: ClientFields, config: Config): Generator<[field: string, detail: string]> {
   const { kind } = client
-  if (client.redirect_uris.length === 0) yield ['redirect_uris', 'Give at least one redirect URI.']
+  if (kind === 'device' && client.redirect_uris.length > 0)
+    yield ['redirect_uris', 'No browser returns to a device: give none.']
+  if (kind !== 'device' && client.redirect_uris.length === 0)
+    yield ['redirect_uris', 'Give at least one redirect URI.']
+  const grant = begins(kind)
+  if (!client.grant_types.includes(grant)) yield ['grant_types', `People sign in by ${grant}: name it.`]
+  if (client.grant_types.some((one) => one !== grant && one !== 'refresh_token'))
+    yield ['grant_types', `A client of the kind ${kind} has ${grant} and refresh_token alone.`]
   for (const field of ['redirect_uris', 'post_logout_redirect_uris'] as const)
     for (const [i, uri] of client[field].entries()) {
       const fault = whyNoRedirect(uri, kind)

@@ -77,7 +77,6 @@ const editable = {
   scopes,
   grant_types: z
     .array(oneOf(grantTypes), 'Give grant_types as a list.')
-    .refine((list) => list.includes('authorization_code'), 'People sign in by authorization_code: name it.')
     .transform((list) => grantTypes.filter((one) => list.includes(one))),
   token_endpoint_auth_method: oneOf(authMethods),
   jwks: publicKeys.nullable(),
@@ -132,7 +131,7 @@ export const clientSchema = z
   .meta({ id: 'OAuthClient' })
 
 export const newClient = written(
-  clientChange.extend({ name: editable.name, redirect_uris: uris, kind: oneOf(clientKinds).default('web') }),
+  clientChange.extend({ name: editable.name, kind: oneOf(clientKinds).default('web') }),
   { shownAs: clientSchema },
 )
 export type NewClient = z.output<typeof newClient>
@@ -185,8 +184,9 @@ export const clientResource = (row: ClientRow) => {
 }
 
 /** Where a redirect URI leads: its host, or the scheme of an application. */
-export function redirectHost(uri: string): string {
-  const { host, protocol } = new URL(uri)
+export function redirectHost(uri: unknown): string {
+  if (uri === undefined) return ''
+  const { host, protocol } = new URL(String(uri))
   return host || protocol
 }
 

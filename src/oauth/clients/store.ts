@@ -7,10 +7,11 @@ import { instant } from '../../database/instant.ts'
 import { defineList, type ListPage } from '../../lists/list.ts'
 import type { ClientKey } from './client-id.ts'
 
-export const clientKinds = ['web', 'spa', 'native'] as const
+export const clientKinds = ['web', 'spa', 'native', 'device'] as const
 export type ClientKind = (typeof clientKinds)[number]
 export const authMethods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'] as const
-export const grantTypes = ['authorization_code', 'refresh_token'] as const
+export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
+export const grantTypes = ['authorization_code', 'refresh_token', deviceGrant] as const
 export const idTokenAlgorithms = ['RS256', 'ES256', 'EdDSA'] as const
 export const groupKinds = ['roles', 'departments', 'both'] as const
 
