@@ -31,6 +31,7 @@ interface RequestResult {
   asks?: string
 }
 
+const expired = { ignoreExpiration: true }
 const login = (page: string): Due => ({ prompt: 'login', page })
 
 interface Asked {
@@ -54,9 +55,7 @@ export async function settle(asked: Asked, provider: Provider): Promise<OwnGrant
     throw new library.errors.InvalidRedirectUri()
   // Two browsers can have the pages of one pushed request open.
   const { parJti } = (ctx.oidc.entities.Interaction ?? {}) as { parJti?: string }
-  const pushed = parJti
-    ? await provider.PushedAuthorizationRequest.find(parJti, { ignoreExpiration: true })
-    : null
+  const pushed = parJti ? await provider.PushedAuthorizationRequest.find(parJti, expired) : null
   if (pushed?.consumed) throw new library.errors.InvalidRequestUri('It was used already')
   const state = ownState(ctx)
   const { here, due } = await signedIn(asked, ownClient(ctx), state.here!)

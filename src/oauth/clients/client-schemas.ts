@@ -183,7 +183,7 @@ export const clientResource = (row: ClientRow) => {
   }
 }
 
-/** Where a redirect URI leads: its host, or the scheme of an application. */
+/** Where a redirect URI leads: its host, or the scheme of an application; empty for devices, which have none. */
 export function redirectHost(uri: unknown): string {
   if (uri === undefined) return ''
   const { host, protocol } = new URL(String(uri))
