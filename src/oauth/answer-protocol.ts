@@ -52,8 +52,10 @@ export type AnswerProtocol = (http: Context, path: string, next: Next) => Promis
 /** Makes the provider with the first request, and anew when keys have rotated. */
 function providerOpener(deps: PageDeps, calls: Calls, writePage: WritePage) {
   let made: { id: string; provider: Provider } | undefined
+  let library: Library | undefined
   return async (): Promise<Provider> => {
-    const [library, keys] = await Promise.all([import('oidc-provider'), providerKeys(deps)])
+    library ??= await import('oidc-provider')
+    const keys = await providerKeys(deps)
     if (made?.id !== keys.id) made = { id: keys.id, provider: make(library, keys) }
     return made.provider
   }

@@ -27,8 +27,7 @@ export function openidConnect(deps: PageDeps, calls: Calls): Middleware {
     const path = pathOf(deps, http.path)
     if (!path) return next()
     try {
-      const { protocolAnswers } = await import('./answer-protocol.ts')
-      answer ??= protocolAnswers(deps, calls)
+      answer ??= (await import('./answer-protocol.ts')).protocolAnswers(deps, calls)
       await answer(http, path, next)
     } finally {
       http.state.measuredAs = 'openid_connect'
