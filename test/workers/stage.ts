@@ -16,7 +16,7 @@ import { timeOrderedId } from '../../src/messages/outbox/time-ordered-id.ts'
 import { openQueueBackend } from '../../src/messages/queues/queue-backend.ts'
 import { readConfig } from '../../src/settings/config.ts'
 import { openWorkerDeps } from '../../workers/deps.ts'
-import { disposableDatabase, distributed } from '../helpers/database.ts'
+import { disposableDatabase, distributed, overSocket } from '../helpers/database.ts'
 import { rounds } from '../helpers/rounds.ts'
 
 export type BackendKind = 'postgres' | 'redis'
@@ -88,10 +88,10 @@ export async function openStage(
     NODE_ENV: 'test',
     WEBHOOK_ALLOW_PRIVATE: 'true',
     DATABASE_URL: urls.owner,
-    DATABASE_WORKER_URL: urls.worker,
+    DATABASE_WORKER_URL: overSocket(urls.worker),
     DATABASE_DISTRIBUTED: distributed,
-    DATABASE_API_URL: urls.api,
-    DATABASE_SYSTEM_URL: urls.system,
+    DATABASE_API_URL: overSocket(urls.api),
+    DATABASE_SYSTEM_URL: overSocket(urls.system),
     REDIS_URL: redis?.url ?? '',
     SMTP_URL: smtpUrl,
     SECRET_KEYS: randomBytes(32).toString('base64url'),
@@ -100,7 +100,7 @@ export async function openStage(
   const logged: string[] = []
   const log = pino({ level: 'debug' }, { write: (line: string) => void logged.push(line) })
   const deps = await openWorkerDeps(readConfig(env), log)
-  const api = await openPool(urls.api, {
+  const api = await openPool(overSocket(urls.api), {
     size: 4,
     prepared: true,
     distributed: distributed === 'true',

@@ -2,7 +2,7 @@ import { generateSync } from 'otplib'
 import type { Test } from 'tap'
 import { readConfig } from '../../../src/settings/config.ts'
 import { serveApi } from '../../../src/start/serve.ts'
-import { distributed, preparedStatements } from '../../helpers/database.ts'
+import { distributed, overSocket, preparedStatements } from '../../helpers/database.ts'
 import { rowsOf } from '../../helpers/query.ts'
 import {
   type Answer,
@@ -72,9 +72,9 @@ export async function startBeside(t: Test, service: Service, env: Record<string,
   const config = readConfig({
     NODE_ENV: 'test',
     PORT: '0',
-    DATABASE_API_URL: api,
-    DATABASE_SYSTEM_URL: system,
-    DATABASE_WORKER_URL: worker,
+    DATABASE_API_URL: overSocket(api),
+    DATABASE_SYSTEM_URL: overSocket(system),
+    DATABASE_WORKER_URL: overSocket(worker),
     DATABASE_POOL_SIZE: '2',
     DATABASE_PREPARED_STATEMENTS: preparedStatements,
     DATABASE_DISTRIBUTED: distributed,
