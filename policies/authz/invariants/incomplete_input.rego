@@ -53,9 +53,13 @@ _session_complete(session) if {
 } else if {
 	_is_token(session.token)
 } else if {
-	session.token == "key"
+	_has_scopes(session.token)
 	is_boolean(session.in_scope)
 }
+
+_has_scopes(token) if {
+	token == "key"
+} else if token == "oauth"
 
 _is_token(token) if {
 	token == "access"

@@ -16,6 +16,7 @@ precedence := [
 	"otp_required",
 	"key_not_allowed",
 	"impersonation_not_allowed",
+	"application_not_allowed",
 	"scope_missing",
 	"no_active_membership",
 	"tenant_suspended",

@@ -5,6 +5,7 @@ denials contains "otp_required" if {
 	not _token_accepted
 	not _is_key
 	not _is_impersonation
+	not _is_application
 }
 
 # What people do themselves takes a session, and a key makes no other keys.
@@ -17,6 +18,18 @@ denials contains "key_not_allowed" if {
 denials contains "impersonation_not_allowed" if {
 	not _token_accepted
 	_is_impersonation
+}
+
+# An application can do for a person what a key can.
+denials contains "application_not_allowed" if {
+	not _token_accepted
+	_is_application
+}
+
+# An application does what its token names, and nothing else: the scopes limit also what needs no permission.
+denials contains "scope_missing" if {
+	_is_application
+	not input.subject.session.in_scope
 }
 
 # A key with scopes permits only what they name. Scopes are permissions: they do not limit what needs none.
@@ -45,6 +58,10 @@ _is_key if input.subject.session.token == "key"
 default _is_impersonation := false
 
 _is_impersonation if input.subject.session.token == "impersonation"
+
+default _is_application := false
+
+_is_application if input.subject.session.token == "oauth"
 
 default _token_accepted := false
 

@@ -22,6 +22,22 @@ test_an_impersonation_is_accepted if {
 	_denied({"subject": {"session": {"token": "impersonation"}}}) == set()
 }
 
+test_application_not_allowed_denies if {
+	given := {"subject": {"session": {"token": "oauth", "in_scope": true}}, "action": "session:list"}
+	_denied(given) == {"application_not_allowed"}
+}
+
+test_an_application_needs_a_scope_for_everything if {
+	given := {"subject": {"session": {"token": "oauth", "in_scope": false}}}
+	_denied(given) == {"scope_missing"}
+	_denied(object.union(given, {"action": "profile:read"})) == {"scope_missing"}
+	_denied(object.union(_question, {
+		"phase": "route",
+		"subject": {"session": {"token": "oauth", "in_scope": false}},
+	})) == {"scope_missing"}
+	_denied({"subject": {"session": {"token": "oauth", "in_scope": true}}}) == set()
+}
+
 test_scope_missing_denies if {
 	_denied({"subject": {"session": {"token": "key", "in_scope": false}}}) == {"scope_missing"}
 }

@@ -22,10 +22,11 @@ export const systemRoles = ['owner', 'admin', 'member', 'auditor'] as const
 export type SystemRole = (typeof systemRoles)[number]
 
 /**
- * The token of the request: a full access token, the temporary one that waits for a second factor, an API key, or the
- * token of a person who acts as another member. The last is accepted where a key is.
+ * The token of the request: a full access token, the temporary one that waits for a second factor, an API key, the token of
+ * a person who acts as another member, or the one of an application that acts for a person (OAuth). The last two are
+ * accepted where a key is.
  */
-export type TokenKind = 'access' | 'otp_pending' | 'key' | 'impersonation'
+export type TokenKind = 'access' | 'otp_pending' | 'key' | 'impersonation' | 'oauth'
 
 /**
  * One action of the service. Its name is the permission, the policy action, the metric label and the log field.
@@ -49,7 +50,7 @@ export interface Action {
   readonly whenInactive: boolean
   /** who is exempt from `deny` policies: they must not lock people out of their accounts, or owners out of policies */
   readonly exempt: 'none' | 'owner' | 'everyone'
-  readonly tokens: readonly Exclude<TokenKind, 'impersonation'>[]
+  readonly tokens: readonly Exclude<TokenKind, 'impersonation' | 'oauth'>[]
 }
 
 /** Every action of the service. The service does not start if a route names another one. */
@@ -222,6 +223,11 @@ export const wildcardOf = (action: string): string => `${action.slice(0, action.
 /** Whether a role can carry the action as a permission. Actions only about oneself cannot be granted. */
 export function isPermission(name: ActionName): boolean {
   return actions[name].roles.length > 0
+}
+
+/** Whether an action about oneself, which is no permission, can be a scope of an application: a key can do it, too. */
+export function isOwnScope(name: string): boolean {
+  return isServiceAction(name) && !isPermission(name) && actions[name].tokens.includes('key' as never)
 }
 
 /** The actions that a system role permits on every object, for API answers. Those on own objects only are not listed. */

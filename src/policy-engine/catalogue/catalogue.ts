@@ -41,7 +41,7 @@ const entry = (action: Action) => ({
   needs_tenant: action.needsTenant,
   when_inactive: action.whenInactive,
   tokens: setOf<TokenKind>(
-    action.tokens.includes('key') ? [...action.tokens, 'impersonation'] : action.tokens,
+    action.tokens.includes('key') ? [...action.tokens, 'impersonation', 'oauth'] : action.tokens,
   ),
 })
 

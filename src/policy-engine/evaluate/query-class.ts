@@ -3,7 +3,8 @@ import type { Leaf, Slice } from '../compile/compiled-policy.ts'
 import type { Scalar } from '../compile/conditions.ts'
 import { type AttributeValue, attributesOf } from './attributes.ts'
 import type { Bundle } from './bundle.ts'
-import { type AnyQuery, policyInput, sessionInput } from './query.ts'
+import { type AnyQuery, policyInput } from './query.ts'
+import { sessionInput } from './session-input.ts'
 import { type Lists, sliceContent } from './slice-content.ts'
 
 /**

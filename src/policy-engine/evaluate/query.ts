@@ -11,6 +11,7 @@ import type { Slice } from '../compile/compiled-policy.ts'
 import type { DataType } from '../compile/conditions.ts'
 import type { Departments } from '../compile/departments.ts'
 import { attributesOf } from './attributes.ts'
+import { sessionInput } from './session-input.ts'
 
 /** A person, or a service account of the tenant: the members. */
 export type SubjectType = 'user' | 'service_account'
@@ -53,7 +54,7 @@ export interface SessionFacts {
   /** ms since the epoch */
   authTime: number
   token: TokenKind
-  /** the permissions that a key is limited to; absent or null: no limit */
+  /** the permissions that a key is limited to, absent or null: no limit; the scopes of an application */
   scopes?: readonly string[] | null
   /** who acts as the subject; the session is theirs */
   actor?: Actor | null
@@ -210,15 +211,6 @@ export function policyInput(query: AnyQuery, alsoRead: Readonly<Record<string, D
     others_can_approve: query.othersCanApprove ?? true,
   }
 }
-
-/** Of a key also whether its scopes cover the action. */
-export const sessionInput = ({ token, scopes = null }: SessionFacts, action: string) =>
-  token === 'key'
-    ? {
-        token,
-        in_scope: scopes === null || scopes.some((scope) => scope === action || scope === wildcardOf(action)),
-      }
-    : { token }
 
 // Passes only the permissions that can match: roles can list thousands, and each costs time in the module.
 function membershipInput(membership: Membership | null, action: string) {

@@ -5,7 +5,8 @@ const reasonSentences = {
   otp_required: 'A second factor is required first.',
   key_not_allowed: 'An API key cannot do this. Sign in, and use the token.',
   impersonation_not_allowed: 'Who acts as another member cannot do this.',
-  scope_missing: 'The scopes of this key do not include this.',
+  application_not_allowed: 'An application cannot do this for a person. The person does it in the service.',
+  scope_missing: 'The scopes of this key or token do not include this.',
   no_active_membership: 'You are not an active member of this tenant.',
   ambiguous_subject: 'This name of the subject fits two members. Name the subject by id.',
   tenant_suspended: 'This tenant is suspended.',
@@ -47,7 +48,7 @@ export function reasonSentence(code: ReasonCode): string {
 
 /** The sentences that name the action, which is the permission. */
 const aboutPermissions: Partial<Record<ReasonCode, (permission: string) => string>> = {
-  scope_missing: (permission) => `The scopes of this key do not include ${permission}.`,
+  scope_missing: (permission) => `The scopes of this key or token do not include ${permission}.`,
   not_owner: (permission) =>
     `Your roles permit this only on your own objects. On others, or on all at once, it takes the permission ${permission}.`,
   missing_permission: (permission) => `None of your roles has the permission ${permission}.`,

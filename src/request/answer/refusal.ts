@@ -6,6 +6,7 @@ import { reasonSentence, sentenceOf } from '../../policy-engine/evaluate/reasons
 const namedRefusals: ReadonlySet<string> = new Set([
   'key_not_allowed',
   'impersonation_not_allowed',
+  'application_not_allowed',
   'no_active_membership',
   'tenant_suspended',
   'tenant_archived',
@@ -19,7 +20,12 @@ export function refusal(decision: Decision, action: string, decisionId: string, 
   if (first?.code === 'otp_required') return unauthorized('otp_required', reasonSentence('otp_required'))
   const code = first && namedRefusals.has(first.code) ? first.code : 'permission_denied'
   const detail = first ? sentenceOf(first, action) : 'You are not permitted to do this.'
-  return new ApiError(403, code, detail + hint, { members: whyRefused(decision, action, decisionId) })
+  // RFC 6750 §3.1
+  const challenge = first?.code === 'scope_missing' && `Bearer error="insufficient_scope", scope="${action}"`
+  return new ApiError(403, code, detail + hint, {
+    members: whyRefused(decision, action, decisionId),
+    ...(challenge && { headers: { 'WWW-Authenticate': challenge } }),
+  })
 }
 
 /** The decision and its reasons, as members of a refusal. */
