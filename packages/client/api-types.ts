@@ -46,6 +46,8 @@ export type Profile = { id: string; email: string; first_name: string; last_name
 
 export type ServiceAccountProfile = { id: string; type: "service_account"; name: string; current_tenant: { id: string; name: string; slug: string; status: "active" | "suspended" | "archived" }; roles: (string)[]; permissions: (string)[]; key: { id: string; scopes: (string)[] | null; application_only: boolean } }
 
+export type GrantedProfile = { id: string; email?: string; first_name?: string; last_name?: string; email_verified?: boolean; locale?: string | null; zoneinfo?: string | null; current_tenant: { id: string; name: string; slug: string; status: "active" | "suspended" | "archived" }; roles: (string)[]; scopes: (string)[] }
+
 export type Tenant = { id: string; name: string; slug: string; status: "active" | "suspended" | "archived"; is_active: boolean; settings: { require_mfa: boolean; time_zone: string; allowed_email_domains: (string)[]; subject_id: "id" | "email" | "external_id"; branding: { name?: string; accent?: string; terms_url?: string; privacy_url?: string; support_email?: string; logo: string | null } } & Record<string, unknown>; created_at: string; updated_at: string; suspended_at: string | null; archived_at: string | null; member_count: number; my_roles: (string)[] }
 
 export type MemberPermissions = { permissions: ({ permission: string; permitted: "always" | "sometimes" | "never"; approval: "always" | "sometimes" | "never"; reasons: ({ code: string; layer: string; message: string; policy_id?: string; rule?: string })[]; matched: ({ policy_id: string; version: number; name: string; effect: "allow" | "deny" | "require_approval" })[]; depends_on: (string)[] })[]; complete: boolean }
@@ -257,7 +259,7 @@ export interface Operations {
   'DELETE /service-accounts/{id}/keys/{kid}/': { query: {  }; body: undefined; answer: undefined; stored: true }
   'POST /keys/revoke/': { query: {  }; body: { key: string }; answer: undefined }
   'GET /users/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at" | "email" | "-email"; email?: string; is_active?: boolean; role?: string; department_id?: string; created_at__gte?: string; created_at__lte?: string; search?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (MemberUser)[]; count: number | null } }
-  'GET /users/me/': { query: {  }; body: undefined; answer: Profile | ServiceAccountProfile }
+  'GET /users/me/': { query: {  }; body: undefined; answer: Profile | ServiceAccountProfile | GrantedProfile }
   'PUT /users/me/': { query: {  }; body: { first_name?: string; last_name?: string; email?: string; locale?: string | null; zoneinfo?: string | null; current_password?: string }; answer: Profile }
   'PATCH /users/me/': { query: {  }; body: { first_name?: string; last_name?: string; email?: string; locale?: string | null; zoneinfo?: string | null; current_password?: string }; answer: Profile }
   'DELETE /users/me/': { query: {  }; body: { current_password?: string }; answer: undefined }

@@ -1,3 +1,4 @@
+import type { GrantedProfile } from './api-types.ts'
 import type { PersonalKeyCaller, ServiceAccountCaller } from './caller.ts'
 import type { Client } from './client.ts'
 import { bearer } from './credentials.ts'
@@ -30,7 +31,10 @@ export function keyReader(client: Client, deadlineMs: number): (key: string) => 
     }
     const known = kept.get(key)
     if (known) return known.reading
-    const reading = client.as(bearer(key)).call('GET /users/me/', { deadlineMs }).then(knownKey)
+    const reading = client
+      .as(bearer(key))
+      .call('GET /users/me/', { deadlineMs })
+      .then((profile) => knownKey(profile as HolderProfile))
     const entry = { until: now + keptMs, reading }
     kept.set(key, entry)
     reading.catch(() => {
@@ -40,7 +44,10 @@ export function keyReader(client: Client, deadlineMs: number): (key: string) => 
   }
 }
 
-function knownKey(profile: AnswerOf<'GET /users/me/'>): KnownKey {
+/** What a key reads. The tokens of applications read another profile. */
+type HolderProfile = Exclude<AnswerOf<'GET /users/me/'>, GrantedProfile>
+
+function knownKey(profile: HolderProfile): KnownKey {
   const { id, current_tenant, roles, permissions, key } = profile
   // A service before 0.3 does not say what the key is for.
   const { id: keyId = '', scopes = null, application_only = false } = key ?? {}

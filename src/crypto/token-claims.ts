@@ -43,6 +43,21 @@ export const claimsSchema = {
     gen: z.int32().min(0),
   }),
   otp_pending: z.object({ ...common, token_type: z.literal('otp_pending') }),
+  /** Of an application (RFC 9068), for this API: the audience tells it from the others. The provider signs it. */
+  oauth: z.object({
+    sub: common.sub,
+    tenant_id: common.tenant_id,
+    jti: common.jti,
+    iat: common.iat,
+    exp: common.exp,
+    client_id: z.string().regex(/^bwa_[0-9A-Za-z]{44}$/),
+    scope: z.string().default(''),
+    /** The grant that its person gave; absent in a token of the application itself. */
+    gid: uuid.optional(),
+    auth_time: seconds.optional(),
+    acr: z.enum(['aal1', 'aal2']).optional(),
+    amr: z.array(z.string()).readonly().optional(),
+  }),
 }
 
 export type TokenKind = keyof typeof claimsSchema

@@ -4,12 +4,18 @@ import type { ZodType } from 'zod'
 import { tokenExpired, tokenNotValid } from '../errors.ts'
 import { type ClaimsOf, claimsSchema, type TokenKind } from './token-claims.ts'
 
-const headerType: Record<TokenKind, string> = { access: 'at+jwt', refresh: 'rt+jwt', otp_pending: 'otp+jwt' }
+const headerType: Record<TokenKind, string> = {
+  access: 'at+jwt',
+  refresh: 'rt+jwt',
+  otp_pending: 'otp+jwt',
+  oauth: 'at+jwt',
+}
 
 const whenExpired: Record<TokenKind, string> = {
   access: 'The access token has expired. Refresh it, or sign in again.',
   refresh: 'The refresh token has expired. Sign in again.',
   otp_pending: 'The temporary token has expired. Sign in again.',
+  oauth: 'The access token has expired. Refresh it, or authorize again.',
 }
 
 /** A signing key, with its public part for verifiers. */
@@ -34,8 +40,14 @@ export interface KeyRing {
   idTokenKeys: readonly SigningKey[]
 }
 
+/** The kinds that the service gives its own clients. */
+type OwnKind = Exclude<TokenKind, 'oauth'>
+
+/** The audience of tokens that applications get for this API (RFC 8707), by its issuer: never that of a person's own. */
+export const apiAudience = (issuer: string): string => `${issuer}/api/v1`
+
 export interface TokenSigner {
-  sign<Kind extends TokenKind>(kind: Kind, claims: ClaimsOf<Kind>): Promise<string>
+  sign<Kind extends OwnKind>(kind: Kind, claims: ClaimsOf<Kind>): Promise<string>
   /**
    * Gives the claims of a token of exactly this kind; throws 401 `token_not_valid` for any other, with `reason` for an
    * expired one. `now` is in ms.
@@ -50,13 +62,15 @@ export interface TokenSigner {
  * Only access tokens have applications as audience. Refresh and temporary tokens have this service as audience, so that
  * an application that checks signature, issuer and audience refuses them (RFC 7519 §4.1.3).
  */
-const audienceOf = (kind: TokenKind, { issuer, audience }: KeyRing) => (kind === 'access' ? audience : issuer)
+const audienceOf = (kind: OwnKind, { issuer, audience }: KeyRing) => (kind === 'access' ? audience : issuer)
 
 /**
  * Refresh and temporary tokens of release 0.1 have the audience of access tokens; they are accepted until they expire.
  */
-const acceptedAudiences = (kind: TokenKind, { audience }: KeyRing, issuer: string) =>
-  kind === 'access' ? audience : [issuer, audience]
+function acceptedAudiences(kind: TokenKind, { audience }: KeyRing, issuer: string) {
+  if (kind === 'oauth') return apiAudience(issuer)
+  return kind === 'access' ? audience : [issuer, audience]
+}
 
 /** The issuer that a token has to name. */
 function expectedIssuer(token: string, { issuer, isEarlierIssuer }: KeyRing): string {
@@ -157,7 +171,7 @@ export function createTokenSigner(
           await lookAgain()
           return check(kind, token, now)
         })
-        if (kind === 'access') remember(digest, found)
+        if (kind === 'access' || kind === 'oauth') remember(digest, found)
         return found.claims
       } catch (error) {
         // Thrown for a token with a valid signature, of this kind, issuer and audience.

@@ -3,9 +3,10 @@ import type { Context } from 'koa'
 import type { Read } from '../database/executor/read.ts'
 import { ApiError, notFound } from '../errors.ts'
 import type { RequestInfo } from '../http/request-info.ts'
+import type { TokenKind } from '../policy-engine/catalogue/actions.ts'
 import { reasonSentence } from '../policy-engine/evaluate/reasons.ts'
 import { detailReader, viewRows } from './answer/row-view.ts'
-import { type AuthContext, type Caller, type Claims, countedFor } from './caller.ts'
+import { type AuthContext, boundKinds, type Caller, type Claims, countedFor } from './caller.ts'
 import { assertAlive, assertEnterable, assertNotEndedHere } from './check-session.ts'
 import { decidersOf, evaluate, resourceIn } from './decide.ts'
 import { policiesOf } from './policies-in-force.ts'
@@ -26,7 +27,8 @@ export async function authenticate(
 ): Promise<RequestContext> {
   const auth = await loading
   assertAlive(claims.token, auth)
-  if (claims.token === 'key' || claims.token === 'impersonation') assertOpenTo(route, claims, tenantId)
+  const bound = boundKinds[claims.token]
+  if (bound) assertOpenTo(route, claims, tenantId, bound)
   assertNotEndedHere(auth, claims, tenantId)
   // Count only now: the token of an ended session must not use up its owner's calls.
   if (!isCounted) http.set(deps.callLimits.count(countedFor(claims)))
@@ -91,11 +93,15 @@ interface Entered {
 }
 
 /**
- * Throws 404 for the path of another tenant than that of the key or impersonation, and 403 where the route takes a
- * session of the person.
+ * Throws 404 for the path of another tenant than that of the key, impersonation or application, and 403 with this code where
+ * the route takes a session of the person.
  */
-function assertOpenTo({ sessionOnly }: Route, { token, tenantId: own }: Claims, tenantId: string): void {
+function assertOpenTo(
+  { sessionOnly }: Route,
+  { tenantId: own }: Claims,
+  tenantId: string,
+  code: NonNullable<(typeof boundKinds)[TokenKind]>,
+): void {
   if (tenantId !== own) throw notFound()
-  const code = token === 'key' ? 'key_not_allowed' : 'impersonation_not_allowed'
   if (sessionOnly) throw new ApiError(403, code, reasonSentence(code))
 }

@@ -47,7 +47,7 @@ export interface AuthContext {
   }
   /** Who acts as the user; null if the user acts themselves. */
   impersonator: Impersonator | null
-  /** The permissions that a key is limited to; null for no limit, and for a token. */
+  /** The permissions that a key is limited to; null for no limit, and for a token. Of an application, its scopes. */
   scopes: readonly string[] | null
   /** Null when the tenant does not exist or was deleted, or the user is not a member. */
   tenant: (TenantFacts & { policyRevision: number }) | null
@@ -68,7 +68,14 @@ export type LoadAuthContext = (
   read: Read,
   bearer: Pick<
     Caller,
-    'userId' | 'sessionId' | 'familyId' | 'tenantId' | 'token' | 'subjectType' | 'impersonatorId'
+    | 'userId'
+    | 'sessionId'
+    | 'familyId'
+    | 'tenantId'
+    | 'token'
+    | 'subjectType'
+    | 'impersonatorId'
+    | 'application'
   >,
 ) => Promise<AuthContext | null>
 
@@ -85,7 +92,18 @@ export type Claims = Pick<
   | 'keyMakerId'
   | 'impersonatorId'
   | 'byCookie'
+  | 'application'
 >
+
+/** What the token of an application says: its client, what it may do, and how the person had signed in (s since 1970). */
+export interface Application {
+  /** The row of the client, in the tenant of the token. */
+  clientId: string
+  scopes: readonly string[]
+  acr: 'aal1' | 'aal2'
+  amr: readonly string[]
+  authTime: number
+}
 
 /** A resource as the functions of a route give it. The request supplies the missing members. */
 export type ResourceOf = Partial<Resource> & { type: string }
@@ -129,7 +147,7 @@ export interface Caller {
   tenantId: string
   /** The tenant named in the token. */
   tokenTenantId: string
-  /** For a key, the id of the key. */
+  /** For a key, the id of the key; for an application, that of the grant. */
   sessionId: string
   /** For a key of a service account, the person who made it: its changes count as theirs. */
   keyMakerId?: string
@@ -137,6 +155,8 @@ export interface Caller {
   impersonatorId?: string
   /** The same member. As a part of the scope it marks each audit row and event. */
   impersonator: { id: string; email: string } | null
+  /** The application that acts for the caller. */
+  application?: Application
   /** The chain of refresh tokens (claim `fid`) that the token was issued with; null when it names none. */
   familyId: string | null
   /** The console's cookie stands for the caller: it counts as the live token of its chain. */
@@ -157,6 +177,15 @@ export interface Caller {
 
 /** The caller as the token names it, before the session is read. */
 export type Bearer = Pick<Caller, 'userId' | 'tenantId' | 'sessionId' | 'token' | 'subjectType'>
+
+/** The tokens that act in their own tenant alone, with the refusal where a route takes a session of the person. */
+export const boundKinds: Partial<
+  Record<TokenKind, 'key_not_allowed' | 'impersonation_not_allowed' | 'application_not_allowed'>
+> = {
+  key: 'key_not_allowed',
+  impersonation: 'impersonation_not_allowed',
+  oauth: 'application_not_allowed',
+}
 
 /** Whose calls a request uses: those of the person who sends it. */
 export const countedFor = ({ userId, impersonatorId, tenantId }: Claims) => ({

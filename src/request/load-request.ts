@@ -3,7 +3,7 @@ import { isDatabaseUnavailable } from '../database/executor/database-errors.ts'
 import { type Read, readInTenant } from '../database/executor/read.ts'
 import { workBudget } from '../limits/work-budget.ts'
 import { createLruCache } from '../policy-engine/lru-cache.ts'
-import type { AuthContext, Bearer, Claims } from './caller.ts'
+import { type AuthContext, type Bearer, boundKinds, type Claims } from './caller.ts'
 import { pathId } from './path-id.ts'
 import type { Input, Loading, PathDeps } from './request-context.ts'
 import type { AnyLoadInput, Route } from './route.ts'
@@ -22,8 +22,8 @@ export function loadRequest(
   input: Input | null,
 ): Loading {
   const tenantId = route.scope === 'token' ? claims.tenantId : pathId(params.id)
-  // Keys and impersonations act in their own tenant alone: authenticate() refuses the path of another one.
-  const isBound = claims.token === 'key' || claims.token === 'impersonation'
+  // Keys, impersonations and applications act in their own tenant alone: authenticate() refuses the path of another one.
+  const isBound = boundKinds[claims.token] !== undefined
   const bearer = { ...claims, tenantId: isBound ? claims.tenantId : tenantId }
   const load =
     input && 'load' in route && route.kind !== 'change' ? loadOf(route, { ...input, caller: bearer }) : null

@@ -1,4 +1,5 @@
 import type { Context } from 'koa'
+import { uuidOfBase62 } from '../crypto/base62.ts'
 import type { TokenSigner } from '../crypto/token-signer.ts'
 import { tokenNotValid } from '../errors.ts'
 import { bearerToken } from '../http/bearer-token.ts'
@@ -40,10 +41,12 @@ async function verifyToken(deps: VerifyDeps, http: Context): Promise<Claims> {
   const { signer, clock, callLimits, apiKeys } = deps
   const token = bearerToken(http)
   if (apiKeys.isKeyLike(token)) return claimsOfKey(deps, token)
-  // The unverified header only selects the rules, which then require this kind in the header, the claims and the
+  // The unverified token only selects the rules, which then require this kind in the header, the claims and the
   // signature.
-  const kind = tokenType(token) === 'otp+jwt' ? 'otp_pending' : 'access'
-  const claims = await claimsOf(signer, kind, token, clock())
+  const claims =
+    'client_id' in partOf(token, 1)
+      ? await claimsOfApplication(signer, token, clock())
+      : await claimsOf(signer, partOf(token, 0).typ === 'otp+jwt' ? 'otp_pending' : 'access', token, clock())
   callLimits.assertLeft(countedFor(claims))
   return claims
 }
@@ -70,10 +73,31 @@ export async function claimsOf(
   return act ? { ...claimed, token: 'impersonation', impersonatorId: act.sub } : { ...claimed, token: kind }
 }
 
-function tokenType(token: string): unknown {
+/** The claims of a token that an application got for this API. Throws 401 `token_not_valid`. */
+async function claimsOfApplication(signer: TokenSigner, token: string, now: number): Promise<Claims> {
+  const { sub, tenant_id, client_id, gid, jti, ...claims } = await signer.verify('oauth', token, now)
+  // The id of a client names its tenant and its row.
+  const [ofTenant, clientId] = [client_id.slice(4, 26), client_id.slice(26)].map(uuidOfBase62)
+  if (ofTenant !== tenant_id || !clientId) throw tokenNotValid()
+  const { scope, acr = 'aal1', amr = [], auth_time: authTime = 0 } = claims
+  return {
+    userId: sub,
+    tenantId: tenant_id,
+    sessionId: gid ?? clientId,
+    familyId: null,
+    jti,
+    token: 'oauth',
+    subjectType: gid ? 'user' : 'service_account',
+    application: { clientId, scopes: scope.split(' ').filter(Boolean), acr, amr, authTime },
+  }
+}
+
+/** A part of a token, not verified: an empty object for what is none. */
+function partOf(token: string, part: 0 | 1): { typ?: unknown; client_id?: unknown } {
   try {
-    return JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()).typ
+    const read = JSON.parse(Buffer.from(token.split('.')[part] ?? '', 'base64url').toString())
+    return typeof read === 'object' && read !== null ? read : {}
   } catch {
-    return undefined
+    return {}
   }
 }

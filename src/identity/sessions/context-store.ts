@@ -81,6 +81,41 @@ const readSessionContext = parameterizedJoin(authContextRow, (bearer: AtSeconds,
   contextQueries(read, bearer, { ...persons, session: sessionOf(bearer, overAt(bearer)) }),
 )
 
+const grantContextRow = authContextRow.extend({
+  /** The membership when the person authorized the application. */
+  granted_membership_id: z.string().nullable(),
+  client_scopes: z.array(z.string()),
+})
+
+type GrantKey = Omit<BearerKey, 'familyId' | 'sessionId'> & { grantId: string; clientId: string }
+
+/**
+ * The same for the person of a grant that an application got, with the scopes of its client. Null if the grant is over, or the
+ * client disabled or deleted.
+ */
+export const findGrantContext = (read: Read, { now, ...grant }: GrantKey) =>
+  readGrantContext(read, { ...grant, seconds: secondsOf(now) })
+
+const readGrantContext = parameterizedJoin(
+  grantContextRow,
+  (grant: Omit<GrantKey, 'now'> & { seconds: string }, read) => {
+    const { userId, tenantId, grantId, clientId, seconds } = grant
+    const session = sql.fragment`
+      select s.acr, s.amr, s.auth_time, s.second_factor_at, s.created_at as begun_at,
+             s.ended_at is not null or s.expires_at <= to_timestamp(${seconds}) as over,
+             g.payload -> 'auth' ->> 'membershipId' as granted_membership_id
+      from oauth_models g join sessions s on s.id = g.session_id and s.user_id = g.user_id
+      where g.id = ${grantId} and g.kind = 'Grant' and g.user_id = ${userId} and g.client_id = ${clientId}`
+    const more = sql.fragment`, s.granted_membership_id`
+    return [
+      ...contextQueries(read, grant, { ...persons, session, more }),
+      sql.fragment`
+        select c.scopes as client_scopes from oauth_clients c
+        where c.tenant_id = ${tenantId} and c.id = ${clientId} and c.is_active`,
+    ]
+  },
+)
+
 /**
  * The same for the holder of a code or token of an application. The session is that of its grant, a row of `oauth_models`
  * with this key (hex). As the system role.

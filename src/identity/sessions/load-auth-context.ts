@@ -1,7 +1,7 @@
 import type { Read } from '../../database/executor/read.ts'
 import type { Deps } from '../../deps.ts'
 import type { SubjectType } from '../../policy-engine/evaluate/query.ts'
-import type { AuthContext, LoadAuthContext } from '../../request/caller.ts'
+import type { Application, AuthContext, Bearer, LoadAuthContext } from '../../request/caller.ts'
 import type { StoredDeps } from '../../request/change/stored-call.ts'
 import type { Config } from '../../settings/config.ts'
 import { findKeyContext } from '../api-keys/find-key-context.ts'
@@ -10,6 +10,7 @@ import { channelsOn } from '../otp/channels.ts'
 import {
   type AuthContextRow,
   findAuthContext,
+  findGrantContext,
   findHolderContext,
   findPendingAuthContext,
   findRequesterContext,
@@ -21,7 +22,8 @@ export const authContextLoader =
   ({ clock, config, db, apiKeys }: Pick<Deps, 'clock' | 'config' | 'db' | 'apiKeys'>): LoadAuthContext =>
   async (read, bearer) => {
     const now = clock()
-    const { impersonatorId } = bearer
+    const { impersonatorId, application } = bearer
+    if (application) return loadApplication(read, { ...bearer, application }, { now, config })
     if (bearer.token === 'key') {
       const found = await findKeyContext(read, bearer, now)
       if (!found) return null
@@ -36,6 +38,30 @@ export const authContextLoader =
     const row = await find(read, { ...bearer, now })
     return row && authContextOf(row, config)
   }
+
+/**
+ * What an application may do for a person now: the scopes of its token that its client still has. The token says how the person
+ * had signed in for it: a step-up elsewhere does not count. Null if the grant is over, the client disabled, or the membership
+ * another one than then.
+ */
+async function loadApplication(
+  read: Read,
+  { userId, tenantId, sessionId: grantId, application, subjectType }: Bearer & { application: Application },
+  { now, config }: { now: number; config: Config },
+): Promise<AuthContext | null> {
+  if (subjectType !== 'user') return null
+  const { clientId, scopes, acr, amr, authTime } = application
+  const row = await findGrantContext(read, { userId, tenantId, grantId, clientId, now })
+  if (!row || (row.membership_id !== null && row.membership_id !== row.granted_membership_id)) return null
+  const context = authContextOf(row, config)
+  const at = authTime * 1000
+  const signedIn = { acr, amr: [...amr], authTime: at, secondFactorAt: acr === 'aal2' ? at : null }
+  return {
+    ...context,
+    session: { ...context.session, ...signedIn },
+    scopes: scopes.filter((scope) => row.client_scopes.includes(scope)),
+  }
+}
 
 /** A key cannot authenticate again, so it meets no step-up. */
 const keyContextOf = (

@@ -29,6 +29,26 @@ export function showProfile(caller: Caller, all: readonly OwnMembership[]) {
   return profileOf(caller, person, memberships)
 }
 
+/** The person that an application acts for, as far as its scopes go, in the tenant of the token. */
+export function showGranted({ auth, tenantId }: Caller, all: readonly OwnMembership[]) {
+  const { user, membership, scopes } = auth
+  const here = all.find((one) => one.tenant_id === tenantId)
+  if (!here || !scopes) throw notFound()
+  return new Versioned(user.version, {
+    id: user.id,
+    ...(scopes.includes('email') && { email: user.email, email_verified: user.emailVerified }),
+    ...(scopes.includes('profile') && {
+      first_name: user.firstName,
+      last_name: user.lastName,
+      locale: user.locale,
+      zoneinfo: user.zoneinfo,
+    }),
+    current_tenant: brief(here),
+    roles: membership?.roles ?? [],
+    scopes: [...scopes],
+  })
+}
+
 /** The same after a change of the person, which the request's auth context does not include. */
 export async function rereadProfile(deps: Pick<Deps, 'db'>, caller: Caller) {
   const [user, memberships] = await readInTenant(deps.db, caller, (read) =>

@@ -13,11 +13,12 @@ import { checkCurrentPassword } from '../auth/check-password.ts'
 import { emailAddress, languageTag, personName, presentedPassword, timeZone } from '../person.ts'
 import { assertFreshSecondFactor, assertStrongSession } from '../sessions/fresh-authentication.ts'
 import { eraseUser } from './erase-user.ts'
-import { rereadProfile, showAccountProfile, showProfile } from './read-profile.ts'
+import { rereadProfile, showAccountProfile, showGranted, showProfile } from './read-profile.ts'
 import { findUserOf, listUsersOf, type MemberUserRow } from './store.ts'
 import { updateProfile } from './update-profile.ts'
 import {
   accountProfileSchema,
+  grantedProfileSchema,
   memberUserSchema,
   profileSchema,
   toJsonMemberUser,
@@ -84,12 +85,15 @@ export function userRoutes(deps: Deps): Route[] {
       tag: 'Users',
       summary: 'Read your own profile',
       status: 200,
-      description: 'With a key of a service account, what the account reads of itself.',
-      answer: z.union([profileSchema, accountProfileSchema]),
+      description:
+        'With a key of a service account, what the account reads of itself. With the token of an application, the person in the tenant of the token; names take the scope `profile`, the address `email`.',
+      answer: z.union([profileSchema, accountProfileSchema, grantedProfileSchema]),
       versioned: true,
       load: loadProfile,
-      handle: ({ caller }, { memberships, tenant }) =>
-        tenant ? showAccountProfile(caller, tenant) : showProfile(caller, memberships),
+      handle: ({ caller }, { memberships, tenant }) => {
+        if (tenant) return showAccountProfile(caller, tenant)
+        return caller.application ? showGranted(caller, memberships) : showProfile(caller, memberships)
+      },
     }),
     ...(['PUT', 'PATCH'] as const).map((method) =>
       route({

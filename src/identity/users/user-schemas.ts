@@ -67,6 +67,20 @@ export const profileSchema = userSchema
   })
   .meta({ id: 'Profile' })
 
+/** What an application reads of the person that it acts for: the names with the scope `profile`, the address with `email`. */
+export const grantedProfileSchema = userSchema
+  .pick({ id: true, email: true, first_name: true, last_name: true })
+  .partial({ email: true, first_name: true, last_name: true })
+  .extend({
+    email_verified: z.boolean().optional(),
+    locale: z.string().nullable().optional(),
+    zoneinfo: z.string().nullable().optional(),
+    current_tenant: tenantBrief,
+    roles: z.array(z.string()),
+    scopes: z.array(z.string()).meta({ description: 'What the application may do now' }),
+  })
+  .meta({ id: 'GrantedProfile' })
+
 /** What a service account reads of itself. */
 export const accountProfileSchema = z
   .object({

@@ -47,7 +47,7 @@ export function repeatableCall(
   key: string,
 ): RepeatableCall {
   const { userId, impersonatorId, tokenTenantId: tenantId, token, sessionId } = caller
-  const callerId = token === 'key' ? sessionId : userId
+  const callerId = token === 'key' || token === 'oauth' ? sessionId : userId
   const id = uuidOf(digest([tenantId, callerId, impersonatorId, route.method, route.path, key]))
   // Keyed: a body can contain a password, which a plain hash would give away to a copy of the database.
   const content = JSON.stringify([params, text()])

@@ -44,8 +44,8 @@ export const impersonationsMutations: readonly Mutation[] = [
     what: 'an impersonation does what takes a session',
     attacks: ['impersonation'],
     file: 'src/request/authenticate.ts',
-    find: "if (claims.token === 'key' || claims.token === 'impersonation') assertOpenTo",
-    replace: "if (claims.token === 'key') assertOpenTo",
+    find: 'if (bound) assertOpenTo',
+    replace: "if (bound === 'key_not_allowed') assertOpenTo",
   },
   {
     what: 'nothing is decided about the actor',

@@ -1,8 +1,9 @@
 import t from 'tap'
 import { createReadiness } from '../../../src/pages/health.ts'
 import { listRoutes } from '../../../src/start/app.ts'
-import { tokenIn } from '../../helpers/service.ts'
+import { type Client, tokenIn } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
+import { openApplication, tokensFor } from '../../oauth/relying-party.ts'
 import { attemptLogin, codeIn, enrol } from '../otp/authenticator.ts'
 
 const service = await sharedService(t)
@@ -35,6 +36,13 @@ t.test('a temporary token opens the routes that complete a sign-in, and no other
   )
 })
 
+/** What an application gets for the API, in the name of a person. */
+async function applicationToken(person: Client): Promise<string> {
+  const application = await openApplication(service, person)
+  const more = { scope: 'openid', resource: `${service.deps.publicUrl()}/api/v1` }
+  return (await tokensFor(service, application, person, more)).tokens.access_token
+}
+
 t.test('every kind of token and code works only where it belongs', async (t) => {
   const person = await service.signUp()
   const { codes } = (await person.post('/api/v1/auth/otp/static/generate/')).body
@@ -48,6 +56,7 @@ t.test('every kind of token and code works only where it belongs', async (t) => 
     verification: tokenIn(await service.mailTo(person.email, 'Confirm')),
     mailed: codeIn(await service.mailTo(person.email, 'sign-in code')),
     recovery: codes[0],
+    oauth: await applicationToken(person),
   }
   const consumers: Record<string, (secret: string) => Promise<{ status: number }>> = {
     bearer: (token) => call('GET', '/api/v1/users/me/', { token }),
@@ -63,6 +72,7 @@ t.test('every kind of token and code works only where it belongs', async (t) => 
     'temporary at bearer of a sign-in',
     'refresh at refresh',
     'verification at confirmation',
+    'oauth at bearer',
     'mailed at code',
     'recovery at code',
   ])
@@ -71,6 +81,6 @@ t.test('every kind of token and code works only where it belongs', async (t) => 
       const { status } = await use(secret)
       const place = `${kind} at ${consumer}`
       if (allowed.has(place)) t.equal(status, 200, place)
-      else t.match(status, /^(400|401)$/, place)
+      else t.match(status, kind === 'oauth' ? /^(400|401|403)$/ : /^(400|401)$/, place)
     }
 })
