@@ -135,6 +135,7 @@ function modelOf(
   return {
     kind,
     id,
+    publicId: auth?.gid ?? null,
     sessionId: auth?.sessionId ?? payload.sessionUid ?? null,
     userId: kind === 'Interaction' ? null : (payload.accountId ?? null),
     client,

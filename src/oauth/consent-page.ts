@@ -9,6 +9,8 @@ import { findTenant } from '../tenancy/tenants/store.ts'
 import { html } from '../text/html.ts'
 import { isIdentityScope } from './clients/client-schemas.ts'
 import { findDevice } from './devices/store.ts'
+import { findByIdentifier } from './resources/store.ts'
+import { isHeld } from './tokens/held-scopes.ts'
 import { answerRequest, hostOf, waitingRequest } from './waiting-request.ts'
 
 const deviceInfo = z.object({ ip: z.string().default(''), userAgent: z.string().default('') })
@@ -37,16 +39,26 @@ export const consentPage = (deps: PageDeps, calls: Calls): SignInPage => ({
     const waiting = await waitingRequest(deps, visit)
     const { payload, client, key } = waiting
     const scope = { tenantId: key.tenantId, userId: here.userId }
-    const tenant = await readInTenant(deps.db, scope, (read) => findTenant(read, key.tenantId, here.userId))
+    const named = [payload.params.resource ?? []].flat()
+    const [tenant, resources] = await readInTenant(deps.db, scope, (read) =>
+      Promise.all([
+        findTenant(read, key.tenantId, here.userId),
+        Promise.all(named.map((one) => findByIdentifier(read, key.tenantId, one))),
+      ]),
+    )
     const { consent } = visit.texts
-    const asked = payload.params.scope
-      .split(' ')
-      .filter((one) => isIdentityScope(one) && client.scopes.includes(one))
+    const asked = payload.params.scope.split(' ').filter((one) => client.scopes.includes(one))
+    const described = resources.flatMap((one) => one?.scopes ?? [])
+    const words = (one: string) =>
+      described.find(({ permission }) => permission === one)?.description || (consent.scopes[one] ?? one)
+    const acts = asked.filter((one) => !isIdentityScope(one) && isHeld(here.member, one))
+    const places = named.map((one, i) => resources[i]?.name ?? new URL(one).host).join(', ')
     const choice = { name: 'decision' }
     return page(
       consent.title(client.name),
       html`<p>${consent.lead(client.name, tenant?.name ?? '')}</p>
-<ul>${asked.map((one) => html`<li>${consent.scopes[one] ?? one}</li>\n`)}</ul>
+<ul>${asked.filter(isIdentityScope).map((one) => html`<li>${words(one)}</li>\n`)}</ul>
+${places && html`<p>${consent.acts(places)}</p>\n<ul>${acts.map((one) => html`<li>${words(one)}</li>\n`)}</ul>`}
 ${payload.deviceCode ? startedBy(visit, await deviceOf(deps, payload.deviceCode)) : html`<p>${consent.leadsTo(hostOf(waiting, visit.texts))}</p>`}
 ${refusalOf(visit)}${form(
   visit,

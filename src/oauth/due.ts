@@ -12,9 +12,10 @@ import { type AccessCalls, type AccessDue, accessOf, decideAccess, whyOf } from 
 import { recordDenial } from './access/record-denial.ts'
 import { type OwnClient, ownOf } from './client-metadata.ts'
 import { clientIdOf } from './clients/client-id.ts'
-import { isIdentityScope, redirectHost } from './clients/client-schemas.ts'
+import { redirectHost } from './clients/client-schemas.ts'
 import { isConsented, keepConsent } from './consents.ts'
 import type { Library, OidcContext, OwnGrant, OwnState, Provider, RequestState } from './provider-types.ts'
+import { type Granting, grantable } from './tokens/grantable.ts'
 
 // An authorization request is answered when its person is signed in for the tenant of the client, as freshly and as strongly
 // as it asks, the policies of the tenant let them in, and they have consented. What is missing is a page of the sign-in, which
@@ -64,20 +65,15 @@ export async function settle(asked: Asked, provider: Provider): Promise<OwnGrant
     return undefined
   }
   Object.assign(ctx.oidc.session!, { acr: here.acr, amr: here.amr, loginTs: here.authTime })
-  const scopes = grantable(ctx)
-  const consent = await consentOf(asked, here, scopes)
+  const granting = grantable(ctx, here.member)
+  const consent = await consentOf(asked, here, granting.consented)
+  const { scopes } = granting
   const stopped = await accessDue(asked, here, { scopes, isLast: consent !== 'due' })
   if (stopped || consent === 'due') {
     state.due = stopped ?? { prompt: 'consent', page: 'consent' }
     return undefined
   }
-  return grant(asked, provider, { here, scopes, keeps: consent === 'given' })
-}
-
-/** The scopes that are asked for and the client may have. Permissions need a resource to be of use. */
-const grantable = (ctx: OidcContext) => {
-  const { scopes } = ownClient(ctx)
-  return [...ctx.oidc.requestParamScopes].filter((one) => isIdentityScope(one) && scopes.includes(one))
+  return grant(asked, provider, { here, granting, keeps: consent === 'given' })
 }
 
 /** The person for the tenant of the client, or what they have to do first. */
@@ -138,7 +134,7 @@ async function accessDue(
 ): Promise<AccessDue | null> {
   const asks = (ctx.oidc.result as RequestResult | undefined)?.asks === userId
   const { params } = ctx.oidc
-  const asked = accessOf(ctx, {
+  const asked = accessOf(ctx.oidc.client, {
     redirectHost: redirectHost(params?.redirect_uri),
     resources: [params?.resource ?? []].flat().map(String),
     scopes,
@@ -183,13 +179,13 @@ const unusedMs = 600_000
 async function grant(
   { deps, ctx }: Asked,
   provider: Provider,
-  { here, scopes, keeps }: { here: Here; scopes: readonly string[]; keeps: boolean },
+  { here, granting, keeps }: { here: Here; granting: Granting; keeps: boolean },
 ): Promise<OwnGrant> {
   const client = ownClient(ctx)
   const { tenantId } = client
   const { userId } = here
   const at = deps.clock()
-  const isOffline = scopes.includes('offline_access') || isOfDevice(ctx)
+  const isOffline = granting.identity.includes('offline_access') || isOfDevice(ctx)
   const sessionId = isOffline ? timeOrderedId(at) : here.sessionId
   const clientId = clientIdOf(client)
   const { requestId } = (ctx.state as RequestState).requestInfo
@@ -206,7 +202,7 @@ async function grant(
       })
       await endOldestGrants(tx, { userId, tenantId, requestId, at })
     }
-    if (keeps) keepConsent(tx, client, { userId, scopes, at })
+    if (keeps) keepConsent(tx, client, { userId, scopes: granting.consented, at })
     const event = {
       tenantId,
       subject: client.id,
@@ -221,6 +217,7 @@ async function grant(
   const sid = sidOf(here.sessionId, client.id)
   const made = new provider.Grant({ accountId: userId, clientId }) as OwnGrant
   made.auth = {
+    gid: timeOrderedId(at),
     sessionId,
     browserSessionId: isOffline ? here.sessionId : undefined,
     sid,
@@ -232,7 +229,8 @@ async function grant(
     userAgent: ctx.state.requestInfo.userAgent,
     redirectHost: redirectHost(ctx.oidc.params?.redirect_uri),
   }
-  made.addOIDCScope(scopes.join(' '))
+  made.addOIDCScope(granting.identity.join(' '))
+  for (const [resource, scopes] of granting.resources) made.addResourceScope(resource, scopes.join(' '))
   await made.save()
   Object.assign(ctx.oidc.session!, {
     uid: sessionId,

@@ -9,6 +9,8 @@ export interface ProviderKeys {
   /** The same, to sign by themselves. */
   signing: readonly SigningKey[]
   algorithms: string[]
+  /** The key that signs access tokens: that of the API's own tokens. */
+  accessTokens: { alg: string; kid: string }
   /** Other keys have another id. */
   id: string
 }
@@ -21,7 +23,9 @@ export async function providerKeys(deps: Deps): Promise<ProviderKeys> {
   }
   const { keys, idTokenKeys } = deps.keys.now()
   const all = [...new Set([...idTokenKeys, ...keys])]
+  const [{ algorithm: alg, kid }] = keys as [SigningKey]
   return {
+    accessTokens: { alg, kid },
     jwks: { keys: all.map(({ privateJwk }) => privateJwk) },
     signing: all,
     algorithms: [...new Set(all.map(({ algorithm }) => algorithm))],

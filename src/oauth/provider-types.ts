@@ -23,6 +23,8 @@ export const requestOf = ({ Provider }: Library): RequestState | null =>
 
 /** What stands behind a grant: the session, the membership, and what the session had shown. Times in s. */
 export interface GrantAuth {
+  /** The id of the grant that its person and its tenant see. */
+  gid: string
   sessionId: string
   /** That of the browser, if the grant has one of its own. */
   browserSessionId?: string | undefined

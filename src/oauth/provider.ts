@@ -4,8 +4,7 @@ import type { Calls, PageDeps } from '../pages/sign-in/calls.ts'
 import type { WritePage } from '../pages/sign-in/write-page.ts'
 import { html } from '../text/html.ts'
 import { accessCalls } from './access/decide-access.ts'
-import { isDeniedByNow } from './access/denied-by-now.ts'
-import { claimsOf, claimsOfScopes, isStill, livePerson, livingOf } from './account.ts'
+import { claimsOf, claimsOfScopes } from './account.ts'
 import { adaptLibrary } from './adapt-library.ts'
 import { modelAdapter } from './adapter.ts'
 import { metadataOf, ownOf } from './client-metadata.ts'
@@ -22,7 +21,10 @@ import { noteUse } from './note-use.ts'
 import type { ProviderKeys } from './provider-keys.ts'
 import { type Library, type OidcContext, type OwnGrant, type Provider, requestOf } from './provider-types.ts'
 import { refreshTokenSeconds, usableClient } from './request-unit.ts'
+import { accessTokenSeconds, resourceIndicators } from './resources/resource-servers.ts'
 import type { ModelKind } from './store.ts'
+import { claimsOfToken, type KnownToken, ownTokens, personOf } from './tokens/own-tokens.ts'
+import { keepStructuredTokens } from './tokens/structured-tokens.ts'
 
 /** How long a request may stay on the pages, in s. */
 export const interactionSeconds = 900
@@ -35,7 +37,8 @@ interface Parts {
 }
 
 /** The library's provider with these keys. Keys that rotate make a new one. */
-export function makeProvider(parts: Parts, { jwks, algorithms }: ProviderKeys): Provider {
+export function makeProvider(parts: Parts, keys: ProviderKeys): Provider {
+  const { jwks, algorithms } = keys
   const issuer = parts.deps.publicUrl()
   const access = accessCalls(parts.deps, parts.calls)
   const provider: Provider = new parts.library.Provider(issuer, {
@@ -56,7 +59,13 @@ export function makeProvider(parts: Parts, { jwks, algorithms }: ProviderKeys): 
     loadExistingGrant: (ctx) => settle({ ...parts, access, ctx }, provider),
     interactions: interactionsOf(parts.library, issuer),
     renderError: (ctx, out) => renderError(parts, ctx as OidcContext, { ...out }),
-    features: { ...fixed.features, ...ownTokens(parts), deviceFlow: deviceFlow(parts.writePage) },
+    features: {
+      ...fixed.features,
+      ...ownTokens(parts),
+      deviceFlow: deviceFlow(parts.writePage),
+      resourceIndicators: resourceIndicators(parts, keys),
+    },
+    extraTokenClaims: async ({ oidc }, token) => claimsOfToken(token, oidc.grant),
     discovery: {
       end_session_endpoint: `${issuer}/oauth/logout`,
       backchannel_logout_supported: true,
@@ -64,6 +73,7 @@ export function makeProvider(parts: Parts, { jwks, algorithms }: ProviderKeys): 
     },
   } satisfies Configuration)
   adaptLibrary(provider, parts)
+  keepStructuredTokens(provider)
   return provider
 }
 
@@ -86,7 +96,6 @@ const fixed = {
     devInteractions: off,
     dPoP: off,
     pushedAuthorizationRequests: { enabled: true },
-    resourceIndicators: off,
     rpInitiatedLogout: off,
     userinfo: { enabled: true },
   },
@@ -105,14 +114,15 @@ const fixed = {
   expiresWithSession: async () => false,
   issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
   rotateRefreshToken: true,
-  // An access token ends alone, when its client says so (RFC 7009 §2.1).
-  revokeGrantPolicy: ({ oidc }) => !(oidc.route === 'revocation' && oidc.entities.AccessToken),
+  // An access token ends alone when its client says so (RFC 7009 §2.1), but one that a resource reads without asking.
+  revokeGrantPolicy: ({ oidc }) =>
+    oidc.route !== 'revocation' || !oidc.entities.AccessToken || oidc.entities.AccessToken.aud !== undefined,
   pkce: { required: (_ctx, client) => ownOf(client).requirePkce },
   cookies: {
     names: { interaction: 'bailiwick-request', resume: 'bailiwick-resume', session: 'bailiwick-none' },
   },
   ttl: {
-    AccessToken: 900,
+    AccessToken: accessTokenSeconds,
     AuthorizationCode: 60,
     DeviceCode: deviceSeconds,
     IdToken: 3_600,
@@ -155,26 +165,20 @@ function adapterOf({ deps, library }: Parts, algorithms: readonly string[]): Con
 const presentedIn = (ctx: OidcContext | undefined): unknown =>
   ctx?.oidc.params?.code ?? ctx?.oidc.params?.refresh_token ?? ctx?.oidc.params?.token
 
-/** The person of a code or token, if they may still be in the tenant of its client; of the browser, while they sign in. */
-function accountFinder({ deps }: Parts): NonNullable<Configuration['findAccount']> {
+/** The person of a code or token; of the browser, while they sign in. */
+function accountFinder(parts: Parts): NonNullable<Configuration['findAccount']> {
+  const { deps } = parts
   return async (ctx, userId, token) => {
     if (!token) return { accountId: userId, claims: async () => ({ sub: userId }) }
     const client = ownOf(ctx.oidc.client)
-    deps.callLimits.countClient(client.id)
-    const sessionId = String((token as { sessionUid?: string }).sessionUid)
-    const { unit } = ownState(ctx)
-    // A request can name several codes and tokens, which can be of other grants.
-    const read = unit?.read?.holder.grantId === token.grantId ? unit?.read : null
-    const person = read
-      ? livingOf(read.person)
-      : await livePerson(deps, { tenantId: client.tenantId, userId, sessionId })
-    const grant = ctx.oidc.entities.Grant ?? (await ctx.oidc.provider.Grant.find(String(token.grantId)))
-    if (!grant || !person || !isStill((grant as OwnGrant).auth, person)) return undefined
-    if (await isDeniedByNow(deps, ctx, person, grant as OwnGrant)) return undefined
+    const person = await personOf(parts, ctx, ctx.oidc.client, token as KnownToken)
+    if (!person) return undefined
     // The check of a secret notes the use.
-    if (ctx.oidc.client?.clientSecret === undefined) await noteUse(deps, unit, { client, secretHash: null })
+    if (ctx.oidc.client?.clientSecret === undefined)
+      await noteUse(deps, ownState(ctx).unit, { client, secretHash: null })
     return {
       accountId: userId,
+      person,
       async claims(_use, scope) {
         const { auth } = ctx.oidc.entities.Grant as unknown as OwnGrant
         const asked = { client, auth, scopes: new Set(scope.split(' ')) }
@@ -183,27 +187,6 @@ function accountFinder({ deps }: Parts): NonNullable<Configuration['findAccount'
     }
   }
 }
-
-/**
- * A client ends its own tokens, and asks whether they work: as they would at this moment, so the session, the person, the
- * membership and the tenant are asked. To other clients they do not exist.
- */
-function ownTokens(parts: Parts) {
-  const find = accountFinder(parts)
-  const isOwn: IsAllowed = async (_ctx, client, token) => token.clientId === client.clientId
-  const isLive: IsAllowed = async (ctx, client, token) =>
-    token.clientId === client.clientId && !!(await find(ctx, String(token.accountId), token as never))
-  return {
-    revocation: { enabled: true, allowedPolicy: isOwn },
-    introspection: { enabled: true, allowedPolicy: isLive },
-  }
-}
-
-type IsAllowed = (
-  ctx: OidcContext,
-  client: { clientId: string },
-  token: { clientId?: string | undefined; accountId?: string | undefined },
-) => Promise<boolean>
 
 /** A page for people whose application made a request that cannot be answered; JSON for programs. */
 async function renderError(

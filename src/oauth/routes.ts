@@ -5,6 +5,7 @@ import type { SignInPage } from '../pages/sign-in/visit.ts'
 import type { AnswerProtocol } from './answer-protocol.ts'
 import { connectedPage } from './grants/connected-page.ts'
 import { whyNotOffered } from './offered.ts'
+import { isMetadata, nameMetadata, showResource } from './resources/protected-resource.ts'
 
 // Most processes of an idle service meet no application. What answers them is loaded with the first one.
 
@@ -25,7 +26,13 @@ export function openidConnect(deps: PageDeps, calls: Calls): Middleware {
     // Applications in a browser read the keys, too.
     if (http.path === '/.well-known/jwks.json') http.set('Access-Control-Allow-Origin', '*')
     const path = pathOf(deps, http.path)
-    if (!path) return next()
+    if (!path) {
+      if (http.method === 'GET' && isMetadata(deps, http.path)) return showResource(deps, http)
+      return next().catch((error) => {
+        if (http.path.startsWith('/api/v1/')) nameMetadata(deps, error)
+        throw error
+      })
+    }
     try {
       answer ??= (await import('./answer-protocol.ts')).protocolAnswers(deps, calls)
       await answer(http, path, next)

@@ -4,7 +4,6 @@ import type { Read } from '../database/executor/read.ts'
 import type { Statements } from '../database/executor/statements.ts'
 import { sql, type Tx } from '../database/executor/transaction.ts'
 import { instant } from '../database/instant.ts'
-import { timeOrderedId } from '../messages/outbox/time-ordered-id.ts'
 import type { ClientKey } from './clients/client-id.ts'
 
 /** The kinds of rows: the library's models, and the consents that people gave. */
@@ -27,6 +26,8 @@ export const hashOfModel = (kind: ModelKind, id: string): Buffer => Buffer.from(
 export interface NewModel {
   kind: ModelKind
   id: string
+  /** Of a grant: the id that people see. */
+  publicId?: string | null
   sessionId: string | null
   userId: string | null
   client: ClientKey
@@ -46,11 +47,11 @@ export interface NewModel {
  */
 export function putModel(tx: Tx, model: NewModel): void {
   const { kind, id, sessionId, userId, client, grantId, payload, at, expiresAt } = model
-  const { sid = null, browserSessionId = null } = model
+  const { publicId = null, sid = null, browserSessionId = null } = model
   tx.later(sql.unsafe`
     insert into oauth_models (id_hash, id, kind, session_id, user_id, tenant_id, client_id, grant_id, sid,
                               browser_session_id, payload, created_at, expires_at)
-    values (${sql.binary(hashOfModel(kind, id))}, ${kind === 'Grant' ? timeOrderedId(at) : null}, ${kind}, ${sessionId},
+    values (${sql.binary(hashOfModel(kind, id))}, ${publicId}, ${kind}, ${sessionId},
             ${userId}, ${client.tenantId}, ${client.id},
             ${grantId}, ${sid}, ${browserSessionId}, ${sql.jsonb(payload as never)}, ${instant(at)}, ${instant(expiresAt)})
     on conflict (id_hash) do update

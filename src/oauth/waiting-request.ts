@@ -17,6 +17,7 @@ const interaction = z.looseObject({
     client_id: z.string(),
     redirect_uri: z.string().optional(),
     scope: z.string().default(''),
+    resource: z.union([z.string(), z.array(z.string())]).optional(),
   }),
   /** The row of the device that waits, in place of a redirect URI. */
   deviceCode: z.string().optional(),

@@ -1,5 +1,6 @@
 import type { Read } from '../../database/executor/read.ts'
 import type { Deps } from '../../deps.ts'
+import { insufficientAuthentication } from '../../errors.ts'
 import type { SubjectType } from '../../policy-engine/evaluate/query.ts'
 import type { Application, AuthContext, Bearer, LoadAuthContext } from '../../request/caller.ts'
 import type { StoredDeps } from '../../request/change/stored-call.ts'
@@ -54,6 +55,8 @@ async function loadApplication(
   const row = await findGrantContext(read, { userId, tenantId, grantId, clientId, now })
   if (!row || (row.membership_id !== null && row.membership_id !== row.granted_membership_id)) return null
   const context = authContextOf(row, config)
+  if (acr === 'aal1' && context.tenant?.requireMfa)
+    throw insufficientAuthentication('aal2', null, 'This tenant requires a second factor: authorize again.')
   const at = authTime * 1000
   const signedIn = { acr, amr: [...amr], authTime: at, secondFactorAt: acr === 'aal2' ? at : null }
   return {

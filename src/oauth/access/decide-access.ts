@@ -29,7 +29,7 @@ export type Access = z.output<typeof access>
 
 /** What a request asks for, or a grant gives. */
 export function accessOf(
-  { oidc: { client } }: OidcContext,
+  client: OidcContext['oidc']['client'],
   {
     redirectHost,
     resources = [],

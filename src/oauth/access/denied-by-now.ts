@@ -14,14 +14,18 @@ import { recordDenial } from './record-denial.ts'
 export async function isDeniedByNow(
   deps: PageDeps,
   ctx: OidcContext,
+  client: OidcContext['oidc']['client'],
   { user, tenant, membership }: AuthContext,
   grant: OwnGrant,
 ): Promise<boolean> {
-  const { tenantId } = ownOf(ctx.oidc.client)
+  const { tenantId } = ownOf(client)
   const { sessionId: id, acr, amr, authTime, ip, userAgent, redirectHost } = grant.auth
   const policies = await deps.policyCache.load({ tenantId, userId: user.id }, tenant?.policyRevision ?? 0)
-  const scopes = grant.getOIDCScope().split(' ')
-  const resource = { tenantId, ownerId: null, ...accessResource(accessOf(ctx, { redirectHost, scopes })) }
+  const resources = Object.keys(grant.resources ?? {})
+  const granted = [grant.getOIDCScope(), ...resources.map((one) => grant.getResourceScope(one))]
+  const scopes = [...new Set(granted.flatMap((one) => one.split(' ').filter(Boolean)))]
+  const asked = accessOf(client, { redirectHost, resources, scopes })
+  const resource = { tenantId, ownerId: null, ...accessResource(asked) }
   const action = 'oauth:authorize'
   const now = deps.clock()
   const query: DecisionQuery = {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isOwnScope } from '../../policy-engine/catalogue/actions.ts'
 import { written } from '../../request/body/known-members.ts'
 import { rfc3339, timestamp } from '../../request/body/schemas.ts'
 import { permission } from '../../tenancy/roles/permissions.ts'
@@ -29,12 +30,12 @@ export const identityScopes = [
 
 export const isIdentityScope = (scope: string): boolean => identityScopes.includes(scope)
 
-/** The permissions among scopes. */
+/** The permissions among scopes. Actions about oneself need none. */
 export const permissionsAmong = (scopes: readonly string[]): string[] =>
-  scopes.filter((scope) => !isIdentityScope(scope))
+  scopes.filter((scope) => !isIdentityScope(scope) && !isOwnScope(scope))
 
 const scope = z.string('Give each scope as text.').superRefine((text, context) => {
-  if (isIdentityScope(text)) return
+  if (isIdentityScope(text) || isOwnScope(text)) return
   const isWildcard = text.endsWith(':*') || text.startsWith('installation:')
   const fault = isWildcard ? 'A scope names one permission of a tenant.' : faultOf(text)
   if (fault) context.addIssue({ code: 'custom', message: fault, input: text })

@@ -48,7 +48,7 @@ export function showAuthorization({ names, ...row }: NamedGrant) {
       first_party: client?.first_party ?? false,
     },
     tenant: { id: tenantId, slug: tenant?.slug ?? '', name: tenant?.name ?? '' },
-    scopes: row.scope.split(' ').filter(Boolean),
+    scopes: [...new Set(row.scope.split(' ').filter(Boolean))],
     created_at: rfc3339(row.created_at),
     last_used_at: rfc3339(row.last_used_at),
   }

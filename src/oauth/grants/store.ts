@@ -63,7 +63,8 @@ export function listGrants(
   now: number,
 ): Promise<readonly GrantRow[]> {
   return read.any(sql.type(grantRow)`
-    select g.id, g.tenant_id, g.client_id, g.user_id, coalesce(g.payload->'openid'->>'scope', '') as scope, g.created_at,
+    select g.id, g.tenant_id, g.client_id, g.user_id, concat(g.payload->'openid'->>'scope', ' ', (
+             select string_agg(r.value, ' ') from jsonb_each_text(g.payload->'resources') r)) as scope, g.created_at,
            (select max(m.created_at) from oauth_models m where m.grant_id = g.grant_id) as last_used_at
     ${live(whose, now)} ${page.tail}`)
 }

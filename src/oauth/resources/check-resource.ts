@@ -1,3 +1,4 @@
+import { apiAudience } from '../../crypto/token-signer.ts'
 import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, invalidField } from '../../errors.ts'
@@ -7,7 +8,7 @@ import { clientsAmong, findByIdentifier, type ResourceFields } from './store.ts'
 type Audiences = Pick<Deps, 'publicUrl' | 'config'>
 
 /** The identifier of the API of this service. */
-export const apiIdentifier = ({ publicUrl }: Pick<Deps, 'publicUrl'>): string => `${publicUrl()}/api/v1`
+export const apiIdentifier = ({ publicUrl }: Pick<Deps, 'publicUrl'>): string => apiAudience(publicUrl())
 
 /**
  * Whether tokens of a tenant may name this audience: neither the service itself, nor what every application takes for the

@@ -9,6 +9,7 @@ import type { PathDeps } from '../../request/request-context.ts'
 import { type RouteCall, routeCall } from '../../request/request-path.ts'
 import type { AnyInput, Method, Route } from '../../request/route.ts'
 import type { VerifyDeps } from '../../request/verify-token.ts'
+import { type Holder, holderOf } from '../../tenancy/roles/grantable-roles.ts'
 import { loginCookie } from '../browser-session/cookie.ts'
 import { cookieCredentials } from '../browser-session/credentials.ts'
 
@@ -107,6 +108,8 @@ export interface Here {
   userId: string
   tenantId: string
   membershipId: string
+  /** What the person may do in the tenant. */
+  member: Holder
   sessionId: string
   mfaEnabled: boolean
   acr: 'aal1' | 'aal2'
@@ -122,6 +125,7 @@ function hereOf({ caller }: AnyInput): Here {
     userId,
     tenantId,
     membershipId: auth.membership!.id,
+    member: holderOf(caller!),
     sessionId,
     mfaEnabled: auth.user.mfaEnabled,
     acr,
