@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import express from 'express'
 import fastify from 'fastify'
 import Koa from 'koa'
@@ -14,6 +16,7 @@ import { sealSession } from '../../packages/client/sign-in/session.ts'
 import { createSignIn, type SignIn, type SignInOptions } from '../../packages/client/sign-in/sign-in.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { sharedService } from '../helpers/shared-service.ts'
+import { freePort } from '../interop/programs.ts'
 import { authorize, openApplication, openBrowser } from '../oauth/relying-party.ts'
 import { openPages } from '../pages/sign-in/page-client.ts'
 
@@ -22,6 +25,7 @@ const owner = await service.signUp()
 const member = await colleague(service, owner)
 const { client, secret } = await openApplication(service, owner, {
   redirect_uris: ['http://127.0.0.1/auth/callback'],
+  scopes: ['openid', 'profile', 'email', 'roles'],
   post_logout_redirect_uris: ['http://127.0.0.1/bye'],
 })
 const options: SignInOptions = {
@@ -134,6 +138,30 @@ for (const [name, start] of Object.entries(frameworks))
     t.equal((await app.visit('/')).text, 'nobody')
     t.equal((await openBrowser(service).visit(out.pathname + out.search)).refresh, `${at}/bye`)
   })
+
+t.test('the example of the how-to signs people in, and asks for a second factor', async (t) => {
+  const folder = join(import.meta.dirname, '../../docs/how-to')
+  const page = readFileSync(join(folder, 'sign-in-from-node.md'), 'utf8')
+  t.ok(page.includes(readFileSync(join(folder, 'examples/shop.ts'), 'utf8')))
+  const port = await freePort()
+  const BASE_URL = `http://127.0.0.1:${port}`
+  const { issuer: BAILIWICK_URL, clientId: CLIENT_ID, clientSecret, cookieSecret } = options
+  const env = { BASE_URL, BAILIWICK_URL, CLIENT_ID, CLIENT_SECRET: clientSecret, COOKIE_SECRET: cookieSecret }
+  Object.assign(process.env, env, { PORT: String(port) })
+  t.teardown(() => {
+    for (const name of [...Object.keys(env), 'PORT']) delete process.env[name]
+  })
+  const { server } = await import('../../docs/how-to/examples/shop.ts')
+  t.teardown(() => server.close())
+  const app = openPages({ url: BASE_URL })
+  const { refresh } = await app.visit('/orders')
+  t.equal(refresh, '/auth/sign-in?return_to=%2Forders')
+  t.equal((await enter(app, member, refresh!.slice('/auth/sign-in'.length))).back.refresh, '/orders')
+  const orders = JSON.parse((await app.visit('/orders')).text)
+  t.match(orders, { of: member.id, in: owner.tenantId, roles: ['member'] })
+  const stronger = (await app.visit('/delete')).refresh!
+  t.match((await app.visit(stronger)).refresh, /acr_values=aal2/)
+})
 
 t.test('tabs sign in side by side, and a callback counts once, in its own browser', async (t) => {
   const signIn = createSignIn(options)
