@@ -214,12 +214,13 @@ async function grant(
     if (keeps) await appendEvent(tx, { ...event, type: 'application.consent_given' })
     await appendEvent(tx, { ...event, type: 'application.grant_created' })
   })
-  const sid = sidOf(here.sessionId, client.id)
+  const from = isOfDevice(ctx) ? sessionId : here.sessionId
+  const sid = sidOf(from, client.id)
   const made = new provider.Grant({ accountId: userId, clientId }) as OwnGrant
   made.auth = {
     gid: timeOrderedId(at),
     sessionId,
-    browserSessionId: isOffline ? here.sessionId : undefined,
+    browserSessionId: from === sessionId ? undefined : from,
     sid,
     acr: here.acr,
     amr: here.amr,
