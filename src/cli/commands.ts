@@ -8,7 +8,8 @@ import { doctor } from './commands/doctor.ts'
 import { eventsReplay } from './commands/events-replay.ts'
 import { keysList, keysReseal, keysRevoke, keysRotate } from './commands/keys.ts'
 import { mailsDiscard, mailsRetry } from './commands/mails.ts'
-import { manifestApply, manifestDiff, manifestList, manifestRotateSecret } from './commands/manifests.ts'
+import { clientSecret, manifestRotateSecret } from './commands/manifest-secrets.ts'
+import { manifestApply, manifestDiff, manifestList } from './commands/manifests.ts'
 import { migrate } from './commands/migrate.ts'
 import { passwordsBuild } from './commands/passwords-build.ts'
 import { adminPassword, mailsList, usersFind, usersShow } from './commands/people.ts'
@@ -40,6 +41,7 @@ export const commands: readonly Command[] = [
   manifestApply,
   manifestList,
   manifestRotateSecret,
+  clientSecret,
   appToken,
   appTokens,
   appRevoke,

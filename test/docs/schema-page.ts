@@ -46,6 +46,8 @@ const ofMigrations: Record<string, Context> = {
   oauth_models: 'oauth',
   oauth_resources: 'oauth',
   oauth_logouts: 'oauth',
+  manifest_clients: 'oauth',
+  manifest_client_secrets: 'oauth',
   tenant_logos: 'tenancy',
 }
 

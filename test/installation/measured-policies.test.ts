@@ -5,6 +5,7 @@ import { checkManifest, storeManifest } from '../../src/installation/manifests/a
 import { measurePolicies } from '../../src/installation/manifests/costly-policies.ts'
 import { type Given, giveRules } from '../../src/installation/manifests/give-rules.ts'
 import { readInstalledRules } from '../../src/installation/manifests/store.ts'
+import { manifestClients } from '../../src/oauth/clients/manifest-clients.ts'
 import { startService } from '../helpers/service.ts'
 
 const service = await startService(t, { workers: false })
@@ -28,6 +29,7 @@ t.test('policies are measured between transactions, and again if the tenant chan
     clock: service.now,
     maxVersions: 10,
     receivers: { allowPrivate: true, allowedHosts: [] },
+    clients: manifestClients(service.deps.config),
     config: { OPA_PATH: undefined, production: false },
     sealer: () => sealer,
   }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { checkManifest, storeManifest } from '../../src/installation/manifests/apply-manifest.ts'
+import { manifestClients } from '../../src/oauth/clients/manifest-clients.ts'
 import { callCli, settingsFor } from '../cli/run-cli.ts'
 import { type Client, startService } from '../helpers/service.ts'
 
@@ -30,6 +31,7 @@ export async function openOperator(t: Test, more: Record<string, string> = {}) {
       clock: Date.now,
       maxVersions: 10,
       receivers: { allowPrivate: true, allowedHosts: [] },
+      clients: manifestClients(service.deps.config),
       config: { OPA_PATH: undefined, production: false },
       sealer: () => service.deps.sealer,
     }

@@ -14,8 +14,8 @@ import {
 } from '../../installation/manifests/apply-manifest.ts'
 import { diffLines } from '../../installation/manifests/manifest-diff.ts'
 import { ManifestInvalid } from '../../installation/manifests/read-manifest.ts'
-import { rotateWebhookSecret } from '../../installation/manifests/rotate-webhook-secret.ts'
 import { readInstalledRules } from '../../installation/manifests/store.ts'
+import { manifestClients } from '../../oauth/clients/manifest-clients.ts'
 import { rfc3339 } from '../../request/body/schemas.ts'
 import type { Config } from '../../settings/config.ts'
 import { countTenantsBehind } from '../../tenancy/tenants/store.ts'
@@ -23,6 +23,7 @@ import { defineCommand, type Outcome, Refused, requestInfoOf } from '../command.
 import { flag, Misuse, optional, required } from '../options.ts'
 import { inColumns } from '../printable.ts'
 import { sealerOf, withPools } from '../with-database.ts'
+import { clientLine, clientsOf } from './manifest-secrets.ts'
 
 const roles = ['api', 'system'] as const
 const file = { value: '<path>', about: 'The manifest, a JSON file' }
@@ -43,10 +44,9 @@ export const manifestApply = defineCommand({
       const rules = await asSystem(db, 'manifests belong to no tenant', readInstalledRules)
       if (rules.revision === 0)
         throw new Refused('not_found', 'No manifest is applied. Give one: --file <path>.')
-      const requestInfo = requestInfoOf('manifest:apply')
       const done = await bringTenants(deps, {
         rules,
-        requestInfo,
+        requestInfo: requestInfoOf('manifest:apply'),
         adopt: options.adopt,
         dryRun: false,
         progress: (count) => say(`${count} tenants`),
@@ -77,32 +77,16 @@ export const manifestDiff = defineCommand({
         progress: (count) => say(`${count} tenants`),
       })
       return outcomeOf(done, {
-        stored: { application, version, isNew, differences: differencesOf(checked), secrets: [] },
+        stored: {
+          application,
+          version,
+          isNew,
+          differences: differencesOf(checked),
+          secrets: [],
+          clients: [],
+        },
         isDone: false,
       })
-    }),
-})
-
-export const manifestRotateSecret = defineCommand({
-  name: 'manifest:rotate-secret',
-  about: 'Give a webhook of a manifest a new secret; both sign for 24 hours; printed once',
-  options: {
-    application: required('<name>', 'The application, as in its manifest'),
-    webhook: required('<key>', 'The key of the webhook in the manifest'),
-  },
-  example: '--application logbook --webhook all-events',
-  failure: 'failed, or the manifest has no such webhook',
-  roles: ['system'],
-  run: ({ config, options: { application, webhook } }) =>
-    withPools(config, ['system'], async (db, complete) => {
-      const deps = { db, clock: Date.now, sealer: sealerOf(complete) }
-      const rotated = await rotateWebhookSecret(deps, { application, key: webhook })
-      if (!rotated) throw new Refused('not_found', 'No manifest of this application has this webhook.')
-      const until = rfc3339(rotated.until)
-      return {
-        data: { secret: rotated.secret, previous_secret_expires_at: until },
-        text: `Secret  ${rotated.secret}   (shown once)\nUntil ${until} the previous secret also signs.`,
-      }
     }),
 })
 
@@ -126,12 +110,17 @@ export const manifestList = defineCommand({
         attributes: Object.keys(document.attributes).length,
         policies: Object.keys(document.policies).length,
         webhooks: Object.keys(document.webhooks).length,
+        clients: clientsOf({ application, document }),
       }))
       const table = inColumns(
-        ['application', 'version', 'applied_at', 'roles', 'attributes', 'policies', 'webhooks'],
-        manifests.map((row) => Object.values(row).map(String)),
+        ['application', 'version', 'applied_at', 'roles', 'attributes', 'policies', 'webhooks', 'clients'],
+        manifests.map(({ clients, ...row }) => [...Object.values(row), clients.length].map(String)),
       )
-      return { data: { manifests, tenants_behind: behind }, text: [table, behindText(behind)].join('\n') }
+      const clients = manifests.flatMap(({ clients }) => clients.map(clientLine))
+      return {
+        data: { manifests, tenants_behind: behind },
+        text: [table, ...clients, behindText(behind)].join('\n'),
+      }
     }),
 })
 
@@ -145,14 +134,17 @@ const depsOf = (db: ApplyDeps['db'], config: Config): ApplyDeps => ({
   clock: Date.now,
   maxVersions: config.LIMIT_POLICY_VERSIONS,
   receivers: receiverRules(config),
+  clients: manifestClients(config),
   config,
   sealer: () => sealerOf(config),
 })
 
-async function store(deps: ApplyDeps, path: string): Promise<Stored> {
-  const text = await textOf(path)
-  return explained(checkManifest(deps, text).then((checked) => storeManifest(deps, checked)))
+async function store(deps: ApplyDeps, path: string): Promise<Applied> {
+  const checked = await explained(checkManifest(deps, await textOf(path)))
+  return { ...(await explained(storeManifest(deps, checked))), clients: clientsOf(checked) }
 }
+
+type Applied = Stored & { clients: ReturnType<typeof clientsOf> }
 
 const textOf = (path: string): Promise<string> =>
   readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -175,8 +167,10 @@ async function explained<T>(work: Promise<T>): Promise<T> {
   })
 }
 
-function outcomeOf(done: TenantsDone, run: { stored: Stored | null; isDone: boolean }): Outcome {
-  const { stored, isDone } = run
+function outcomeOf(
+  done: TenantsDone,
+  { stored, isDone }: { stored: Applied | null; isDone: boolean },
+): Outcome {
   const { changed, unchanged, kept, conflicting, conflicts, failed, refused } = done
   const lines = [
     ...(stored ? manifestLines(stored, isDone) : []),
@@ -204,6 +198,7 @@ function outcomeOf(done: TenantsDone, run: { stored: Stored | null; isDone: bool
         is_new: stored.isNew,
         differences: stored.differences,
         secrets: stored.secrets,
+        clients: stored.clients,
       }),
       tenants: { changed, unchanged, kept, conflicting, failed },
       conflicts: conflicts.map(({ tenantId, conflicts }) => ({ tenant_id: tenantId, conflicts })),
@@ -219,7 +214,7 @@ const conflictHelp =
   'A tenant with a conflict keeps the earlier form of these rules, and has all others. Rename in the manifest or in the tenant, or use --adopt, and run the command again.'
 
 function manifestLines(
-  { application, version, isNew, differences, secrets }: Stored,
+  { application, version, isNew, differences, secrets, clients }: Applied,
   isDone: boolean,
 ): string[] {
   if (!isNew) return [`${application}: version ${version} is applied already. The manifest is the same.`]
@@ -229,5 +224,6 @@ function manifestLines(
       : `${application}: this would be version ${version}.`,
     ...diffLines(differences),
     ...secrets.map(({ webhook, secret }) => `Secret of webhook ${webhook}: ${secret}   (shown once)`),
+    ...clients.map(clientLine),
   ]
 }

@@ -62,6 +62,10 @@ export const frozenPolicies = [
   'mail_senders system_all: all to bailiwick_system using true check true',
   'mails system_inserts: insert to bailiwick_system check true',
   'mails worker_all: all to bailiwick_worker using true check true',
+  `manifest_client_secrets every_tenant_uses: all to bailiwick_api using (NULLIF(current_setting('app.tenant_id'::text, true), ''::text) IS NOT NULL)`,
+  'manifest_client_secrets system_all: all to bailiwick_system using true check true',
+  `manifest_clients every_tenant_uses: all to bailiwick_api using (NULLIF(current_setting('app.tenant_id'::text, true), ''::text) IS NOT NULL)`,
+  'manifest_clients system_all: all to bailiwick_system using true check true',
   'manifest_webhooks system_all: all to bailiwick_system using true check true',
   'manifest_webhooks worker_reads: select to bailiwick_worker using true',
   `manifests every_tenant_reads: select to bailiwick_api using (NULLIF(current_setting('app.tenant_id'::text, true), ''::text) IS NOT NULL)`,
@@ -177,6 +181,7 @@ export const secretReaders: Record<string, string[]> = {
   'invitations.token_hash': ['bailiwick_system'],
   'link_tokens.token_hash': ['bailiwick_system'],
   'mails.content_sealed': ['bailiwick_worker'],
+  'manifest_client_secrets.secret_hash': ['bailiwick_api', 'bailiwick_system'],
   'manifest_webhooks.previous_secret_sealed': ['bailiwick_system', 'bailiwick_worker'],
   'manifest_webhooks.secret_sealed': ['bailiwick_system', 'bailiwick_worker'],
   // The API looks a client up within its tenant; the system role together with a code or token.

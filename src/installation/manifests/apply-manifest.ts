@@ -23,6 +23,7 @@ import { type Measured, measurePolicies } from './costly-policies.ts'
 import { type Given, giveRules } from './give-rules.ts'
 import { type Difference, diffManifests } from './manifest-diff.ts'
 import { compileModules } from './manifest-modules.ts'
+import type { ManifestClients } from './manifest-schema.ts'
 import { ManifestInvalid, readManifest } from './read-manifest.ts'
 import {
   type InstalledRules,
@@ -46,6 +47,7 @@ export interface ApplyDeps {
   maxVersions: number
   /** Where webhooks can lead. */
   receivers: ReceiverRules
+  clients: ManifestClients
   /** Names the compiler of modules. */
   config: CompilerSettings
   /** Seals the secrets of webhooks. Called only if a manifest has a new one. */
@@ -77,10 +79,10 @@ interface CheckedManifest extends AppliedManifest {
 
 /** Checks a manifest with all others. Throws {@link ManifestInvalid}. */
 export async function checkManifest(
-  { db, receivers, config }: Pick<ApplyDeps, 'db' | 'receivers' | 'config'>,
+  { db, receivers, clients, config }: Pick<ApplyDeps, 'db' | 'receivers' | 'clients' | 'config'>,
   text: string,
 ): Promise<CheckedManifest> {
-  const { document, faults: ofForm, standsAlone } = readManifest(text, receivers)
+  const { document, faults: ofForm, standsAlone } = readManifest(text, { receivers, client: clients.form })
   if (!document) throw new ManifestInvalid(ofForm)
   const { application } = document
   const rules = await asSystem(db, 'manifests belong to no tenant', readInstalledRules)
@@ -116,8 +118,8 @@ export const differencesOf = ({ before, document }: CheckedManifest): Difference
 
 /** Stores a manifest as the next version of its application; the same document again changes nothing. */
 export async function storeManifest(deps: ApplyDeps, checked: CheckedManifest): Promise<Stored> {
-  const { db, clock } = deps
-  const { application, version, rules, before, checksum } = checked
+  const { db, clock, clients } = deps
+  const { application, version, rules, before, checksum, document } = checked
   const differences = differencesOf(checked)
   if (version === before?.version) return { application, version, isNew: false, differences, secrets: [] }
   const made = newSecrets(deps, checked)
@@ -127,6 +129,7 @@ export async function storeManifest(deps: ApplyDeps, checked: CheckedManifest): 
       throw new ApiError(409, 'overtaken', 'Another manifest was applied meanwhile. Run the command again.')
     const at = clock()
     await insertManifest(tx, { ...checked, checksum, revision: rules.revision + 1, at })
+    await clients.store(tx, application, document.clients ?? {}, at)
     const stored: typeof made = []
     for (const one of made)
       if (await insertWebhookSecret(tx, { application, key: one.webhook, sealed: one.sealed, at }))
@@ -203,7 +206,6 @@ export async function bringTenants(deps: ApplyDeps, run: Run): Promise<TenantsDo
 }
 
 type Brought = Exclude<Given, { outcome: 'unmeasured' }> | { outcome: 'failed'; isRefused: boolean }
-
 const maxTries = 5
 
 /**
@@ -232,7 +234,6 @@ async function bringTenant(deps: ApplyDeps, run: Run, tenantId: string): Promise
 /** Whether an error is about one tenant: a lock was held for too long, or a member got a role that was just deleted. */
 const isOfOneTenant = (error: unknown) =>
   breaksConstraint(error) || (isDatabaseUnavailable(error) && !isDatabaseAway(error))
-
 const breaksConstraint = (error: unknown) => sqlState(error).startsWith('23')
 
 function add(done: TenantsDone, tenantId: string, given: Brought): void {

@@ -4,7 +4,7 @@ import type { Manifest } from './manifest-schema.ts'
 /** A difference between two versions of a manifest. `fields` are the members that a changed entry has otherwise. */
 export interface Difference {
   change: 'added' | 'changed' | 'removed'
-  kind: 'application' | 'resource type' | 'role' | 'attribute' | 'policy' | 'webhook'
+  kind: 'application' | 'resource type' | 'role' | 'attribute' | 'policy' | 'webhook' | 'client'
   name: string
   fields: { field: string; before: unknown; after: unknown }[]
 }
@@ -15,6 +15,7 @@ const kinds = {
   roles: 'role',
   policies: 'policy',
   webhooks: 'webhook',
+  clients: 'client',
 } as const
 
 /** What `after` changes. Without `before`, everything is new. */
@@ -31,7 +32,7 @@ export function diffManifests(before: Manifest | null, after: Manifest): Differe
     ...Object.entries(kinds).flatMap(([section, kind]) => {
       const [was, is] = [
         before?.[section as keyof typeof kinds] ?? {},
-        after[section as keyof typeof kinds],
+        after[section as keyof typeof kinds] ?? {},
       ] as [Record<string, object>, Record<string, object>]
       const names = [...new Set([...Object.keys(was), ...Object.keys(is)])]
       return names.flatMap((name) => entryDifference(kind, name, was[name], is[name]))

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { newDefinition } from '../../authorization/attributes/definition-body.ts'
 import { draftPolicy } from '../../authorization/policies/policy-body.ts'
+import type { Tx } from '../../database/executor/transaction.ts'
 import type { ReceiverRules } from '../../events/webhooks/public-address.ts'
 import { eventTypes, webhookDescription, webhookUrl } from '../../events/webhooks/webhook-schemas.ts'
 import {
@@ -38,11 +39,23 @@ const entries = <Entry extends z.ZodType>(name: z.ZodString, entry: Entry, what:
     .refine((all) => Object.keys(all).length <= max, `There can be ${max} ${what} at most.`)
     .default({})
 
-/**
- * A manifest as its author writes it. Unknown members are faults: a misspelt one would have no effect.
- * `receivers`: where its webhooks can lead.
- */
-export const manifestSchema = (receivers: ReceiverRules) =>
+/** What a manifest says of parts that others define. */
+export interface ManifestForms {
+  /** Where its webhooks can lead. */
+  receivers: ReceiverRules
+  /** A client of OpenID Connect. */
+  client: z.ZodType<Record<string, unknown>>
+}
+
+/** The clients of OpenID Connect that manifests have. */
+export interface ManifestClients {
+  form: ManifestForms['client']
+  /** Stores the clients of an application, and disables those that it no longer has. As the system role. */
+  store(tx: Tx, application: string, clients: Record<string, object>, at: number): Promise<void>
+}
+
+/** A manifest as its author writes it. Unknown members are faults: a misspelt one would have no effect. */
+export const manifestSchema = ({ receivers, client }: ManifestForms) =>
   z.object({
     $schema: z.string().optional(),
     application: applicationName,
@@ -84,6 +97,8 @@ export const manifestSchema = (receivers: ReceiverRules) =>
       'webhooks',
       10,
     ),
+    // Without a default: a manifest without clients is the same as before there were any.
+    clients: entries(key, client, 'clients', 20).unwrap().optional(),
   })
 
 /** A checked manifest, with defaults. Times are ms since 1970. */

@@ -1,12 +1,11 @@
 import type { z } from 'zod'
-import type { ReceiverRules } from '../../events/webhooks/public-address.ts'
 import { ownCode, valueAt } from '../../request/body/field-errors.ts'
 import { knownIn } from '../../request/body/known-members.ts'
 import { unknownMember, unknownMembers } from '../../request/body/unknown-members.ts'
 import { jsonFault } from '../../text/json-fault.ts'
 import { locate, pointerTo, stepsOf } from '../../text/json-pointer.ts'
 import { positionAt } from '../../text/text-position.ts'
-import { type Manifest, manifestSchema } from './manifest-schema.ts'
+import { type Manifest, type ManifestForms, manifestSchema } from './manifest-schema.ts'
 
 /** A fault in a manifest; `pointer` is a JSON Pointer (RFC 6901). Lines and columns count from 1. */
 export interface ManifestFault {
@@ -50,7 +49,7 @@ interface ReadManifest {
  * Parses the text of a manifest. Throws {@link ManifestInvalid} if it is no JSON that can be stored. What needs other manifests
  * is checked later, also of a manifest with faults, so that its author learns all of them at once.
  */
-export function readManifest(text: string, receivers: ReceiverRules): ReadManifest {
+export function readManifest(text: string, forms: ManifestForms): ReadManifest {
   const refuse = (code: string, detail: string, offset = 0) =>
     new ManifestInvalid([{ pointer: '', ...positionAt(text, offset), code, detail }])
   if (Buffer.byteLength(text) > maxBytes) throw refuse('too_large', 'A manifest has 1 MiB at most.')
@@ -62,7 +61,7 @@ export function readManifest(text: string, receivers: ReceiverRules): ReadManife
   }
   if (unstorable.test(JSON.stringify(value)))
     throw refuse('parse_error', 'Text must not contain NUL or lone surrogates.')
-  const schema = manifestSchema(receivers)
+  const schema = manifestSchema(forms)
   const unknown = unknownMembers(knownIn(schema), null, value, 'validation_error')
   const { data, error } = schema.safeParse(value)
   const issues = error?.issues ?? []
@@ -83,7 +82,7 @@ function withoutEntries(value: unknown, issues: readonly z.core.$ZodIssue[]) {
   const rest = structuredClone(value) as Record<string, Record<string, unknown>>
   for (const { path } of issues) {
     const [section = '', entry = ''] = path.map(String)
-    // Other entries name a role by its name, and types and attributes by their keys. Policies and webhooks are not named.
+    // Other entries name a role by its name, and types and attributes by their keys. Policies, webhooks and clients are not named.
     const name = section === 'roles' ? valueAt(value, [section, entry, 'name']) : entry
     if (typeof name === 'string' && name !== '' && namedSections.has(section)) names.push(name)
     delete rest[section]?.[entry]

@@ -1,5 +1,6 @@
 import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
+import { idRow } from '../../database/executor/row-schemas.ts'
 import { listsOfValues } from '../../database/executor/rows.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { enqueue } from '../outbox/enqueue.ts'
@@ -87,7 +88,13 @@ async function oweLogouts(tx: Tx, ended: readonly EndedGrant[], at: number): Pro
     select tenant_id, id from oauth_clients
     where tenant_id = any(${all('tenant_id')}) and id = any(${all('client_id')}) and is_active
       and backchannel_logout_uri is not null`)
+  const ofManifests = ended.some(({ client_id }) => client_id[14] === '8')
+    ? await tx.anyFirst(sql.type(idRow)`
+        select id from manifest_clients
+        where id = any(${all('client_id')}) and is_active and fields ->> 'backchannel_logout_uri' is not null`)
+    : []
   const listens = ({ tenant_id, client_id }: EndedGrant) =>
+    ofManifests.includes(client_id) ||
     listening.some((client) => client.tenant_id === tenant_id && client.id === client_id)
   const owed = new Map(ended.filter(listens).map((one) => [`${one.client_id} ${one.sid}`, one]))
   const when = new Date(at).toISOString()

@@ -4,30 +4,10 @@ import type { Caller } from '../../request/caller.ts'
 import type { Config } from '../../settings/config.ts'
 import { assertHolds, holderOf, isOwner, refused } from '../../tenancy/roles/grantable-roles.ts'
 import { whyNoLogoutUri } from '../logouts/logout-uri.ts'
+import { begins } from './client-defaults.ts'
 import { permissionsAmong } from './client-schemas.ts'
 import { whyNoRedirect } from './redirect-uris.ts'
-import { type ClientFields, type ClientKind, deviceGrant } from './store.ts'
-
-/** The grant that a client of a kind begins with. */
-const begins = (kind: ClientKind) => (kind === 'device' ? deviceGrant : ('authorization_code' as const))
-
-/** What a client of a kind is, if its editor says nothing else. */
-export const defaultsOf = (kind: ClientKind) => ({
-  redirect_uris: [],
-  post_logout_redirect_uris: [],
-  backchannel_logout_uri: null,
-  scopes: ['openid', 'profile', 'email', 'offline_access'],
-  grant_types: [begins(kind), 'refresh_token'] satisfies ClientFields['grant_types'],
-  token_endpoint_auth_method: kind === 'web' ? ('client_secret_basic' as const) : ('none' as const),
-  id_token_signed_response_alg: 'RS256' as const,
-  jwks: null,
-  jwks_uri: null,
-  require_pkce: kind !== 'web',
-  require_par: false,
-  first_party: false,
-  groups: null,
-  is_active: true,
-})
+import type { ClientFields } from './store.ts'
 
 /** Throws 400 for fields that do not go together. */
 export function assertSound(client: ClientFields, config: Config): void {
@@ -37,7 +17,8 @@ export function assertSound(client: ClientFields, config: Config): void {
   if (faults.length > 0) throw validationError(...faults)
 }
 
-function* faultsOf(client: ClientFields, config: Config): Generator<[field: string, detail: string]> {
+/** What does not go together, by field. */
+export function* faultsOf(client: ClientFields, config: Config): Generator<[field: string, detail: string]> {
   const { kind } = client
   if (kind === 'device' && client.redirect_uris.length > 0)
     yield ['redirect_uris', 'No browser returns to a device: give none.']

@@ -131,6 +131,12 @@ export const clientSchema = z
   })
   .meta({ id: 'OAuthClient' })
 
+/** A client as a manifest has it. A device names no organization. */
+export const manifestClient = clientChange.extend({
+  name: editable.name,
+  kind: oneOf(['web', 'spa', 'native']).default('web'),
+})
+
 export const newClient = written(
   clientChange.extend({ name: editable.name, kind: oneOf(clientKinds).default('web') }),
   { shownAs: clientSchema },

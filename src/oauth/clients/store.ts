@@ -1,11 +1,14 @@
 import { z } from 'zod'
+import { nilUuid } from '../../crypto/uuid.ts'
 import type { Read } from '../../database/executor/read.ts'
 import { countRow, idRow } from '../../database/executor/row-schemas.ts'
 import type { Statements } from '../../database/executor/statements.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
 import { defineList, type ListPage } from '../../lists/list.ts'
-import type { ClientKey } from './client-id.ts'
+import { defaultsOf } from './client-defaults.ts'
+import { type ClientKey, isOfManifest } from './client-id.ts'
+import { findManifestClient, recordManifestUse } from './manifest-store.ts'
 
 export const clientKinds = ['web', 'spa', 'native', 'device'] as const
 export type ClientKind = (typeof clientKinds)[number]
@@ -181,8 +184,13 @@ const usableRow = clientRow.extend({
 /** A client, the hashes of its secrets, in hex, and its tenant. */
 export type UsableClient = z.infer<typeof usableRow>
 
-/** A client that may be used, with its secrets; null if it is unknown or disabled. */
-export function findUsableClient(read: Read, { tenantId, id }: ClientKey): Promise<UsableClient | null> {
+/**
+ * A client that may be used, with its secrets; null if it is unknown or disabled. One of a manifest has the tenant of the key.
+ * As the system role or the API role.
+ */
+export async function findUsableClient(read: Read, key: ClientKey): Promise<UsableClient | null> {
+  const { tenantId, id } = key
+  if (isOfManifest(id)) return findUsableManifestClient(read, key)
   const secrets = sql.fragment`
     from oauth_client_secrets s where s.tenant_id = ${tenantId} and s.client_id = ${id} order by s.created_at, s.id`
   return read.maybeOne(sql.type(usableRow)`
@@ -212,6 +220,7 @@ export function isNoted(client: UsableClient, { secretHash }: ClientUse, now: nu
 export async function recordUse(statements: Statements, use: ClientUse, now: number): Promise<void> {
   const { client, secretHash } = use
   const { tenantId, id } = client
+  if (isOfManifest(id)) return recordManifestUse(statements, use, now)
   const stale = sql.fragment`(last_used_at is null or last_used_at < ${instant(now - sameUseMs)})`
   await Promise.all([
     statements.query(sql.unsafe`
@@ -222,4 +231,22 @@ export async function recordUse(statements: Statements, use: ClientUse, now: num
         update oauth_client_secrets set last_used_at = ${instant(now)}
         where tenant_id = ${tenantId} and client_id = ${id} and secret_hash = ${sql.binary(secretHash)} and ${stale}`),
   ])
+}
+
+const namedTenant = usableRow.pick({ tenant_slug: true, tenant_name: true })
+
+async function findUsableManifestClient(
+  read: Read,
+  { tenantId, id }: ClientKey,
+): Promise<UsableClient | null> {
+  const [found, tenant] = await Promise.all([
+    findManifestClient(read, id),
+    read.maybeOne(sql.type(namedTenant)`
+      select slug as tenant_slug, name as tenant_name from tenants where id = ${tenantId}`),
+  ])
+  if (!found?.is_active) return null
+  const { fields, ...row } = found
+  const whole = { ...defaultsOf(fields.kind), ...fields } as ClientFields
+  const { tenant_slug = '', tenant_name = '' } = tenant ?? {}
+  return { ...whole, ...row, tenant_id: tenantId, tenant_slug, tenant_name, created_by: nilUuid, version: 1 }
 }
