@@ -9,6 +9,7 @@ import { ownState } from './due.ts'
 import { noteUse } from './note-use.ts'
 import { type Library, type OidcContext, type Provider, requestOf } from './provider-types.ts'
 import { insertNewModel } from './store.ts'
+import { ownClient } from './tenant-of-request.ts'
 import { newRefreshToken, newValue } from './token-value.ts'
 
 /** A code or token while it gets its value. Those with a resource server are JWTs. */
@@ -107,8 +108,8 @@ export function adaptLibrary(
       // The library notes the format with it.
       const id = random.call(this)
       if (this.resourceServer) return id
-      const { accountId: userId, clientId, grantId } = this
-      const holder = { client: readClientId(clientId)!, userId, grantId }
+      const { accountId: userId, grantId } = this
+      const holder = { client: ownClient(library.Provider.ctx as OidcContext), userId, grantId }
       if (this.kind !== 'RefreshToken') return newValue(holder)
       return requestOf(library)?.oauth.unit?.consumed?.successor ?? newRefreshToken(deps.sealer, holder)
     }

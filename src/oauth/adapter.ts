@@ -1,7 +1,7 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider'
 import { asSystem, type Tx } from '../database/executor/transaction.ts'
 import type { Deps } from '../deps.ts'
-import { clientIdOf, readClientId } from './clients/client-id.ts'
+import { clientIdOf, isOfManifest, readClientId } from './clients/client-id.ts'
 import { endGrant } from './grants/end-grant.ts'
 import type { GrantAuth, RequestState } from './provider-types.ts'
 import { rowOf } from './request-unit.ts'
@@ -24,8 +24,9 @@ type AdapterDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'sealer'>
 interface Request {
   /** The error for a code or token that cannot be used again. */
   used(kind: ModelKind): Error
-  /** The client of the request; undefined outside of one. */
+  /** The client of the request, and the tenant where its person signs in; undefined outside of one. */
   clientId(): string | undefined
+  tenantId(): string | undefined
   /** What the request of the library keeps; null outside of one. */
   state(): RequestState | null
   /** Whether the client itself ends the grant (RFC 7009). Otherwise the library ends those whose tokens are used again. */
@@ -36,7 +37,7 @@ interface Request {
 export function modelAdapter(
   deps: AdapterDeps,
   kind: ModelKind,
-  { used, clientId, state, isRevocation }: Request,
+  { used, clientId, tenantId, state, isRevocation }: Request,
 ): Adapter {
   const { db, clock, sealer } = deps
   const unitNow = () => state()?.oauth.unit ?? null
@@ -67,7 +68,12 @@ export function modelAdapter(
 
   return {
     async upsert(id, payload, seconds) {
-      const model = modelOf(kind, id, payload, { clientId: clientId(), at: clock(), seconds })
+      const model = modelOf(kind, id, payload, {
+        clientId: clientId(),
+        tenantId: tenantId(),
+        at: clock(),
+        seconds,
+      })
       const unit = unitNow()
       if (unit) unit.models.push(model)
       else await asSystem(db, reason, async (tx) => putModel(tx, model))
@@ -123,11 +129,19 @@ function modelOf(
   kind: ModelKind,
   id: string,
   payload: AdapterPayload,
-  { clientId, at, seconds }: { clientId: string | undefined; at: number; seconds: number | undefined },
+  {
+    clientId,
+    tenantId,
+    at,
+    seconds,
+  }: { clientId: string | undefined; tenantId: string | undefined; at: number; seconds: number | undefined },
 ): NewModel {
   const { jti: _jti, session: _session, ...kept } = payload
-  const client = readClientId(String(payload.clientId ?? payload.params?.client_id ?? clientId))
-  if (!client) throw new Error(`A ${kind} names no client`)
+  const named = readClientId(String(payload.clientId ?? payload.params?.client_id ?? clientId))
+  if (!named) throw new Error(`A ${kind} names no client`)
+  // A request under way can still be for another tenant.
+  const isOfRequest = isOfManifest(named.id) && kind !== 'Interaction' && tenantId !== undefined
+  const client = isOfRequest ? { ...named, tenantId } : named
   const auth = payload.auth as GrantAuth | undefined
   // A grant lasts as long as its session, with which its row is deleted.
   const isPushed = kind === 'PushedAuthorizationRequest'

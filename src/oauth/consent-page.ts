@@ -7,6 +7,7 @@ import { profileOf } from '../pages/sign-in/profile.ts'
 import { go, page, type SignInPage, type Visit } from '../pages/sign-in/visit.ts'
 import { findTenant } from '../tenancy/tenants/store.ts'
 import { html } from '../text/html.ts'
+import { isOfManifest } from './clients/client-id.ts'
 import { isIdentityScope } from './clients/client-schemas.ts'
 import { findDevice } from './devices/store.ts'
 import { findByIdentifier } from './resources/store.ts'
@@ -38,12 +39,13 @@ export const consentPage = (deps: PageDeps, calls: Calls): SignInPage => ({
     if (!here || !(await profileOf(calls, visit))) return go('')
     const waiting = await waitingRequest(deps, visit)
     const { payload, client, key } = waiting
-    const scope = { tenantId: key.tenantId, userId: here.userId }
+    const tenantId = isOfManifest(key.id) ? here.tenantId : key.tenantId
+    const scope = { tenantId, userId: here.userId }
     const named = [payload.params.resource ?? []].flat()
     const [tenant, resources] = await readInTenant(deps.db, scope, (read) =>
       Promise.all([
-        findTenant(read, key.tenantId, here.userId),
-        Promise.all(named.map((one) => findByIdentifier(read, key.tenantId, one))),
+        findTenant(read, tenantId, here.userId),
+        Promise.all(named.map((one) => findByIdentifier(read, tenantId, one))),
       ]),
     )
     const { consent } = visit.texts
@@ -72,10 +74,10 @@ ${refusalOf(visit)}${form(
     const here = await calls.whoIsHere(visit.http)
     if (!here) return go('')
     const waiting = await waitingRequest(deps, visit)
-    const { userId, sessionId } = here
+    const { userId, sessionId, tenantId } = here
     const result =
       visit.form.decision === 'allow'
-        ? { ...waiting.payload.lastSubmission, consent: { userId, sessionId } }
+        ? { ...waiting.payload.lastSubmission, consent: { userId, sessionId, tenantId } }
         : { error: 'access_denied', error_description: 'The person did not consent' }
     return answerRequest(deps, visit, waiting, result)
   },

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import { readInTenant } from '../database/executor/read.ts'
 import { asSystem } from '../database/executor/transaction.ts'
 import { ApiError } from '../errors.ts'
@@ -10,11 +9,12 @@ import type { Calls, Here, PageDeps } from '../pages/sign-in/calls.ts'
 import { isOnlyAdded } from '../tenancy/members/store.ts'
 import { type AccessCalls, type AccessDue, accessOf, decideAccess, whyOf } from './access/decide-access.ts'
 import { recordDenial } from './access/record-denial.ts'
-import { type OwnClient, ownOf } from './client-metadata.ts'
-import { clientIdOf } from './clients/client-id.ts'
+import type { OwnClient } from './client-metadata.ts'
+import { clientIdOf, isOfManifest } from './clients/client-id.ts'
 import { redirectHost } from './clients/client-schemas.ts'
 import { isConsented, keepConsent } from './consents.ts'
 import type { Library, OidcContext, OwnGrant, OwnState, Provider, RequestState } from './provider-types.ts'
+import { ownClient, settleTenant, sidOf } from './tenant-of-request.ts'
 import { type Granting, grantable } from './tokens/grantable.ts'
 
 // An authorization request is answered when its person is signed in for the tenant of the client, as freshly and as strongly
@@ -27,7 +27,7 @@ export type Due = { prompt: 'login' | 'select_account' | 'consent'; page: string
 /** What the pages wrote into a request, and since when (s) a sign-in counts as one for it. */
 interface RequestResult {
   since?: number
-  consent?: { userId: string; sessionId: string }
+  consent?: { userId: string; sessionId: string; tenantId: string }
   /** The person who asks for an approval. */
   asks?: string
 }
@@ -46,7 +46,6 @@ interface Asked {
 export const ownState = (ctx: OidcContext): OwnState => ctx.state.oauth
 /** A device waits elsewhere, so nothing leads to a redirect URI, and the browser's session is not the device's. */
 const isOfDevice = (ctx: OidcContext) => ctx.oidc.route === 'device_resume'
-const ownClient = (ctx: OidcContext) => ownOf(ctx.oidc.client)
 
 /** Grants the request, or notes what is due. Throws the library's errors for what no page can help with. */
 export async function settle(asked: Asked, provider: Provider): Promise<OwnGrant | undefined> {
@@ -59,6 +58,8 @@ export async function settle(asked: Asked, provider: Provider): Promise<OwnGrant
   const pushed = parJti ? await provider.PushedAuthorizationRequest.find(parJti, expired) : null
   if (pushed?.consumed) throw new library.errors.InvalidRequestUri('It was used already')
   const state = ownState(ctx)
+  await settleTenant(asked, state)
+  if (state.due) return undefined
   const { here, due } = await signedIn(asked, ownClient(ctx), state.here!)
   if (due) {
     state.due = due
@@ -159,7 +160,12 @@ async function consentOf(
   const { consent } = (ctx.oidc.result ?? {}) as RequestResult
   const shownFrom = (ctx.oidc.entities.Interaction?.iat ?? 0) * 1000
   const isSame = client.consentsFrom < shownFrom + 1000
-  if (isSame && consent?.userId === here.userId && consent.sessionId === here.sessionId)
+  if (
+    isSame &&
+    consent?.userId === here.userId &&
+    consent.sessionId === here.sessionId &&
+    consent.tenantId === here.tenantId
+  )
     return isClaimable ? 'not needed' : 'given'
   if (
     isClaimable ||
@@ -215,10 +221,11 @@ async function grant(
     await appendEvent(tx, { ...event, type: 'application.grant_created' })
   })
   const from = isOfDevice(ctx) ? sessionId : here.sessionId
-  const sid = sidOf(from, client.id)
+  const sid = sidOf(from, client)
   const made = new provider.Grant({ accountId: userId, clientId }) as OwnGrant
   made.auth = {
     gid: timeOrderedId(at),
+    tenantId: isOfManifest(client.id) ? tenantId : undefined,
     sessionId,
     browserSessionId: from === sessionId ? undefined : from,
     sid,
@@ -239,7 +246,3 @@ async function grant(
   })
   return made
 }
-
-/** The `sid` of a browser's session for a client: two clients cannot tell by it that they share a session. */
-export const sidOf = (sessionId: string, clientId: string): string =>
-  hash('sha256', `${sessionId}.${clientId}`, 'buffer').subarray(0, 16).toString('base64url')

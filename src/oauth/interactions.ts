@@ -1,8 +1,9 @@
 import type { Configuration } from 'oidc-provider'
+import { nilUuid } from '../crypto/uuid.ts'
 import { pathPrefix } from '../http/path-prefix.ts'
-import { ownOf } from './client-metadata.ts'
 import { type Due, ownState } from './due.ts'
 import type { Library, OidcContext } from './provider-types.ts'
+import { organizationIn, ownClient } from './tenant-of-request.ts'
 
 /** What the library asks a person for, and where. */
 export const interactionsOf = (library: Library, issuer: string): Configuration['interactions'] => ({
@@ -43,9 +44,13 @@ function pageOf(issuer: string, ctx: OidcContext, uid: string): string {
   const { due, here } = ownState(ctx)
   const page = here ? (due?.page ?? '') : ''
   // The pages have the look of the client's tenant.
-  const organization = ownOf(ctx.oidc.client).tenantId
   const path = ctx.oidc.route === 'device_resume' ? 'device' : 'authorize'
-  const query = new URLSearchParams({ return_to: `/oauth/${path}/${uid}`, organization })
+  const own = ownClient(ctx)
+  const organization = own.tenantId === nilUuid ? organizationIn(ctx.oidc) : own.tenantId
+  const query = new URLSearchParams({
+    return_to: `/oauth/${path}/${uid}`,
+    ...(organization && { organization }),
+  })
   for (const name of ['login_hint', 'ui_locales'])
     if (typeof params?.[name] === 'string') query.set(name, String(params[name]))
   return `${pathPrefix(issuer)}/sign-in/${page && `${page}/`}?${query}`

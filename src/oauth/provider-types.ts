@@ -25,6 +25,8 @@ export const requestOf = ({ Provider }: Library): RequestState | null =>
 export interface GrantAuth {
   /** The id of the grant that its person and its tenant see. */
   gid: string
+  /** Of a manifest's client: where its person signed in. */
+  tenantId?: string | undefined
   sessionId: string
   /** That of the browser, if the grant has one of its own. */
   browserSessionId?: string | undefined
@@ -46,5 +48,7 @@ export interface OwnState {
   due: Due | null
   /** What the request reads and writes, at an endpoint for programs. */
   unit: RequestUnit | null
+  /** Where a person signs in to a client of a manifest, once that is known. */
+  tenantId?: string | undefined
   failure?: unknown
 }

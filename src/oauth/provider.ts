@@ -23,6 +23,7 @@ import { type Library, type OidcContext, type OwnGrant, type Provider, requestOf
 import { refreshTokenSeconds, usableClient } from './request-unit.ts'
 import { accessTokenSeconds, resourceIndicators } from './resources/resource-servers.ts'
 import type { ModelKind } from './store.ts'
+import { organizationCheck, ownClient } from './tenant-of-request.ts'
 import { claimsOfToken, type KnownToken, ownTokens, personOf } from './tokens/own-tokens.ts'
 import { keepStructuredTokens } from './tokens/structured-tokens.ts'
 
@@ -55,6 +56,7 @@ export function makeProvider(parts: Parts, keys: ProviderKeys): Provider {
         throw new parts.library.errors.InvalidClientAuth('An assertion ends within an hour')
     },
     adapter: adapterOf(parts, algorithms),
+    extraParams: { organization: organizationCheck(parts) },
     findAccount: accountFinder(parts),
     loadExistingGrant: (ctx) => settle({ ...parts, access, ctx }, provider),
     interactions: interactionsOf(parts.library, issuer),
@@ -140,6 +142,10 @@ function adapterOf({ deps, library }: Parts, algorithms: readonly string[]): Con
         ? new library.errors.InvalidRequestUri('It was used already')
         : new library.errors.InvalidGrant('It was used already'),
     clientId: () => library.Provider.ctx?.oidc.client?.clientId,
+    tenantId: () => {
+      const ctx = library.Provider.ctx as OidcContext | undefined
+      return ctx?.oidc.client && ownClient(ctx).tenantId
+    },
     state: () => requestOf(library),
     isRevocation: () => (library.Provider.ctx as OidcContext | undefined)?.oidc.route === 'revocation',
   }
@@ -170,9 +176,9 @@ function accountFinder(parts: Parts): NonNullable<Configuration['findAccount']> 
   const { deps } = parts
   return async (ctx, userId, token) => {
     if (!token) return { accountId: userId, claims: async () => ({ sub: userId }) }
-    const client = ownOf(ctx.oidc.client)
     const person = await personOf(parts, ctx, ctx.oidc.client, token as KnownToken)
     if (!person) return undefined
+    const client = ownClient(ctx)
     // The check of a secret notes the use.
     if (ctx.oidc.client?.clientSecret === undefined)
       await noteUse(deps, ownState(ctx).unit, { client, secretHash: null })

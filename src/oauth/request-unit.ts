@@ -7,7 +7,7 @@ import type { Deps } from '../deps.ts'
 import { loadHolder } from '../identity/sessions/load-auth-context.ts'
 import { prolongGrantSession } from '../identity/sessions/store.ts'
 import type { AuthContext } from '../request/caller.ts'
-import type { ClientKey } from './clients/client-id.ts'
+import { type ClientKey, isOfManifest } from './clients/client-id.ts'
 import { type ClientUse, findUsableClient, recordUse, type UsableClient } from './clients/store.ts'
 import {
   keyOfModel,
@@ -92,7 +92,9 @@ export async function usableClient(
   return readSharedAsSystem(deps.db, reason, (read) => findUsableClient(read, key))
 }
 
-const isSame = (one: ClientKey, other: ClientKey) => one.tenantId === other.tenantId && one.id === other.id
+/** A code or token of a manifest's client has a tenant; its `client_id` has none. */
+const isSame = (one: ClientKey, other: ClientKey) =>
+  one.id === other.id && (one.tenantId === other.tenantId || isOfManifest(one.id))
 
 /** Reads for the first code or token of a request. The library asks for tokens of several kinds at the same time. */
 const readOnce = (deps: UnitDeps, unit: RequestUnit, holder: Holder, value: string): Promise<void> => {

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
+import { nilUuid } from '../crypto/uuid.ts'
 import type { Read } from '../database/executor/read.ts'
 import type { Statements } from '../database/executor/statements.ts'
 import { sql, type Tx } from '../database/executor/transaction.ts'
@@ -17,6 +18,9 @@ export type ModelKind =
   | 'PushedAuthorizationRequest'
   | 'RefreshToken'
   | 'ReplayDetection'
+
+/** Null for a client of a manifest whose person has not signed in yet. */
+const tenantOf = ({ tenantId }: ClientKey) => (tenantId === nilUuid ? null : tenantId)
 
 /** The key of a row, in hex. The ids of codes and tokens are the codes and tokens, so they are not stored. */
 export const keyOfModel = (kind: ModelKind, id: string): string => hash('sha256', `${kind}.${id}`, 'hex')
@@ -52,7 +56,7 @@ export function putModel(tx: Tx, model: NewModel): void {
     insert into oauth_models (id_hash, id, kind, session_id, user_id, tenant_id, client_id, grant_id, sid,
                               browser_session_id, payload, created_at, expires_at)
     values (${sql.binary(hashOfModel(kind, id))}, ${publicId}, ${kind}, ${sessionId},
-            ${userId}, ${client.tenantId}, ${client.id},
+            ${userId}, ${tenantOf(client)}, ${client.id},
             ${grantId}, ${sid}, ${browserSessionId}, ${sql.jsonb(payload as never)}, ${instant(at)}, ${instant(expiresAt)})
     on conflict (id_hash) do update
       set payload = excluded.payload, created_at = excluded.created_at, expires_at = excluded.expires_at
@@ -66,13 +70,13 @@ export async function insertNewModel(
 ): Promise<boolean> {
   const made = await tx.maybeOne(sql.type(tenantRow)`
     insert into oauth_models (id_hash, kind, tenant_id, client_id, payload, created_at, expires_at)
-    values (${sql.binary(hashOfModel(kind, id))}, ${kind}, ${client.tenantId}, ${client.id}, '{}', ${instant(at)},
+    values (${sql.binary(hashOfModel(kind, id))}, ${kind}, ${tenantOf(client)}, ${client.id}, '{}', ${instant(at)},
             ${instant(expiresAt)})
     on conflict (id_hash) do nothing returning tenant_id`)
   return made !== null
 }
 
-const tenantRow = z.object({ tenant_id: z.uuid() })
+const tenantRow = z.object({ tenant_id: z.uuid().nullable() })
 
 const modelRow = z.object({
   payload: z.record(z.string(), z.unknown()),
@@ -133,7 +137,7 @@ export async function putModelsFrom(
     ...model,
     kind,
     key: keyOfModel(kind, id),
-    tenantId: client.tenantId,
+    tenantId: tenantOf(client),
     clientId: client.id,
     at: new Date(at).toISOString(),
     expiresAt: new Date(expiresAt).toISOString(),

@@ -18,7 +18,7 @@ export async function isDeniedByNow(
   { user, tenant, membership }: AuthContext,
   grant: OwnGrant,
 ): Promise<boolean> {
-  const { tenantId } = ownOf(client)
+  const tenantId = grant.auth.tenantId ?? ownOf(client).tenantId
   const { sessionId: id, acr, amr, authTime, ip, userAgent, redirectHost } = grant.auth
   const policies = await deps.policyCache.load({ tenantId, userId: user.id }, tenant?.policyRevision ?? 0)
   const resources = Object.keys(grant.resources ?? {})

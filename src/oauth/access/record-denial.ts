@@ -1,9 +1,9 @@
 import { asSystem } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { appendEvent } from '../../messages/outbox/append-event.ts'
-import { ownOf } from '../client-metadata.ts'
 import { clientIdOf } from '../clients/client-id.ts'
 import type { OidcContext } from '../provider-types.ts'
+import { ownClient } from '../tenant-of-request.ts'
 
 /** Tells the tenant that its policies denied an application to a person. */
 export async function recordDenial(
@@ -11,7 +11,7 @@ export async function recordDenial(
   ctx: OidcContext,
   { userId, decisionId }: { userId: string; decisionId: string },
 ): Promise<void> {
-  const client = ownOf(ctx.oidc.client)
+  const client = ownClient(ctx)
   await asSystem(db, 'an authorization is of the browser, in the tenant of a client', (tx) =>
     appendEvent(tx, {
       type: 'application.authorization_denied',

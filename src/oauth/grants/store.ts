@@ -95,16 +95,20 @@ const memberRow = z.object({ user_id: z.uuid(), email: z.string() })
 export async function namesIn(read: Read, grants: readonly GrantRow[]) {
   const all = (key: 'tenant_id' | 'client_id' | 'user_id') =>
     sql.array([...new Set(grants.map((grant) => grant[key]))], 'uuid')
-  const [clients, tenants, members] = await Promise.all([
+  const [clients, ofManifests, tenants, members] = await Promise.all([
     read.any(sql.type(clientRow)`
       select id, name, kind, first_party from oauth_clients
       where tenant_id = any(${all('tenant_id')}) and id = any(${all('client_id')})`),
+    read.any(sql.type(clientRow)`
+      select id, fields ->> 'name' as name, fields ->> 'kind' as kind,
+             coalesce((fields ->> 'first_party')::boolean, false) as first_party
+      from manifest_clients where id = any(${all('client_id')}) and is_active`),
     read.any(sql.type(tenantRow)`select id, slug, name from tenants where id = any(${all('tenant_id')})`),
     read.any(sql.type(memberRow)`
       select user_id, email from memberships
       where tenant_id = any(${all('tenant_id')}) and user_id = any(${all('user_id')})`),
   ])
-  return { clients, tenants, members }
+  return { clients: [...clients, ...ofManifests], tenants, members }
 }
 
 export type Names = Awaited<ReturnType<typeof namesIn>>

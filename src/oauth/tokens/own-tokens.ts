@@ -59,7 +59,8 @@ async function clientFor(
 
 /** What access tokens say beyond the protocol: the tenant, and with a grant which one, and how its person had signed in. */
 export function claimsOfToken({ clientId, aud }: KnownToken, grant: unknown) {
-  const tenant = { tenant_id: readClientId(String(clientId))!.tenantId }
+  const own = (grant as OwnGrant | undefined)?.auth.tenantId
+  const tenant = { tenant_id: own ?? readClientId(String(clientId))!.tenantId }
   if (!grant || aud === undefined) return tenant
   const { gid, acr, amr, authTime } = (grant as OwnGrant).auth
   return { ...tenant, gid, acr, amr: [...amr], auth_time: authTime }
@@ -67,16 +68,19 @@ export function claimsOfToken({ clientId, aud }: KnownToken, grant: unknown) {
 
 /** The person of a code or token, if they may still be in the tenant of its client. */
 export async function personOf({ deps }: Parts, ctx: OidcContext, client: LibraryClient, token: KnownToken) {
-  const { tenantId, id } = ownOf(client)
-  deps.callLimits.countClient(id)
+  const own = ownOf(client)
+  deps.callLimits.countClient(own.id)
+  const grant = ctx.oidc.entities.Grant ?? (await ctx.oidc.provider.Grant.find(String(token.grantId)))
+  const state = ownState(ctx)
+  state.tenantId = (grant as OwnGrant | undefined)?.auth.tenantId
+  const tenantId = state.tenantId ?? own.tenantId
   const userId = String(token.accountId)
   // A request can name several codes and tokens, which can be of other grants.
-  const { read } = ownState(ctx).unit ?? {}
+  const { read } = state.unit ?? {}
   const person =
     read?.holder.grantId === token.grantId
       ? livingOf(read?.person ?? null)
       : await livePerson(deps, { tenantId, userId, sessionId: String(token.sessionUid) })
-  const grant = ctx.oidc.entities.Grant ?? (await ctx.oidc.provider.Grant.find(String(token.grantId)))
   if (!grant || !person || !isStill((grant as OwnGrant).auth, person)) return null
   return (await isDeniedByNow(deps, ctx, client, person, grant as OwnGrant)) ? null : person
 }

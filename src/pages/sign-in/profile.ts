@@ -5,6 +5,7 @@ import type { Visit } from './visit.ts'
 
 interface Tenant {
   id: string
+  slug: string
   name: string
 }
 

@@ -1,13 +1,14 @@
 import type { Context } from 'koa'
-import { pathPrefix } from '../http/path-prefix.ts'
-import type { Calls, PageDeps } from '../pages/sign-in/calls.ts'
-import { signOut } from '../pages/sign-in/session.ts'
-import type { WritePage } from '../pages/sign-in/write-page.ts'
-import { html } from '../text/html.ts'
-import { type OwnClient, ownOf } from './client-metadata.ts'
-import { isRegistered } from './clients/redirect-uris.ts'
-import { sidOf } from './due.ts'
-import type { Provider } from './provider-types.ts'
+import { pathPrefix } from '../../http/path-prefix.ts'
+import type { Calls, PageDeps } from '../../pages/sign-in/calls.ts'
+import { signOut } from '../../pages/sign-in/session.ts'
+import type { WritePage } from '../../pages/sign-in/write-page.ts'
+import { html } from '../../text/html.ts'
+import { type OwnClient, ownOf } from '../client-metadata.ts'
+import { isOfManifest } from '../clients/client-id.ts'
+import { isRegistered } from '../clients/redirect-uris.ts'
+import type { Provider } from '../provider-types.ts'
+import { sidOf } from '../tenant-of-request.ts'
 
 interface LogoutParts {
   deps: PageDeps
@@ -19,8 +20,8 @@ interface LogoutParts {
 interface Wish {
   /** Where the browser goes afterwards: a registered address with the `state` of the application; null for nowhere else. */
   to: string | null
-  /** The `sid` of a valid `id_token_hint`. */
-  sid: string | null
+  /** The session of a valid `id_token_hint`. */
+  hinted: { sid?: string; tenant_id?: string } | null
   client: OwnClient | null
 }
 
@@ -35,7 +36,11 @@ export async function logOut(parts: LogoutParts, http: Context): Promise<void> {
   const wish = given && (await wishOf(parts, given))
   if (!wish) return refuse(writePage, http)
   const here = await calls.whoIsHere(http)
-  const isOwn = here && wish.client && wish.sid === sidOf(here.sessionId, wish.client.id)
+  const isOwn =
+    here &&
+    wish.client &&
+    wish.hinted &&
+    wish.hinted.sid === sidOf(here.sessionId, tenantClient(wish.client, wish.hinted))
   if (here && !isOwn) {
     const back = wish.to === null ? '' : `?${new URLSearchParams({ return_to: afterwards(deps, wish.to) })}`
     return leave(http, `${pathPrefix(deps.publicUrl())}/sign-in/sign-out/${back}`)
@@ -43,6 +48,12 @@ export async function logOut(parts: LogoutParts, http: Context): Promise<void> {
   if (here) await signOut(deps, calls, http)
   leave(http, wish.to ?? `${pathPrefix(deps.publicUrl())}/sign-in/signed-out/`)
 }
+
+/** A client in the tenant of an ID token: a client of a manifest has none of its own. */
+const tenantClient = ({ id, tenantId }: OwnClient, { tenant_id }: NonNullable<Wish['hinted']>) => ({
+  id,
+  tenantId: isOfManifest(id) ? (tenant_id ?? tenantId) : tenantId,
+})
 
 const purpose = 'oauth-logout'
 const context = 'post_logout_redirect_uri'
@@ -54,7 +65,7 @@ const afterwards = ({ sealer }: PageDeps, to: string): string =>
 async function wishOf({ deps, open }: LogoutParts, given: Record<string, string>): Promise<Wish | null> {
   if (given.after !== undefined) {
     const to = opened(deps, given.after)
-    return to === null ? null : { to, sid: null, client: null }
+    return to === null ? null : { to, hinted: null, client: null }
   }
   const provider = await open()
   const hint = given.id_token_hint
@@ -67,19 +78,19 @@ async function wishOf({ deps, open }: LogoutParts, given: Record<string, string>
   // Without a client an address means nothing, and is ignored.
   const wanted = own && uri !== undefined ? uri : null
   if (wanted !== null && !isRegistered(wanted, own!.postLogoutRedirectUris)) return null
-  const sid = hint === undefined || !client ? null : await sidIn(provider, hint, client)
-  if (hint !== undefined && sid === null) return null
+  const hinted = hint === undefined || !client ? null : await claimsIn(provider, hint, client)
+  if (hint !== undefined && hinted === null) return null
   const to = wanted === null ? null : withState(wanted, given.state)
-  return { to, sid, client: own }
+  return { to, hinted, client: own }
 }
 
 /** An ID token is a hint also when it has expired. Null for one that is not of this service and client. */
-async function sidIn(provider: Provider, hint: string, client: unknown): Promise<string | null> {
+async function claimsIn(provider: Provider, hint: string, client: unknown): Promise<Wish['hinted']> {
   const { IdToken } = provider as unknown as {
-    IdToken: { validate(token: string, client: unknown): Promise<{ payload: { sid?: string } }> }
+    IdToken: { validate(token: string, client: unknown): Promise<{ payload: NonNullable<Wish['hinted']> }> }
   }
   try {
-    return (await IdToken.validate(hint, client)).payload.sid ?? ''
+    return (await IdToken.validate(hint, client)).payload
   } catch {
     return null
   }
