@@ -1,0 +1,197 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import * as oidc from 'openid-client'
+import t from 'tap'
+import { callCli, settingsFor } from '../cli/run-cli.ts'
+import { colleague } from '../helpers/colleague.ts'
+import { startService } from '../helpers/service.ts'
+import { expect, look } from '../tenancy/staff.ts'
+import { type Browser, callback, openApplication, openBrowser, request, signIn } from './relying-party.ts'
+
+const keys = randomBytes(32).toString('base64url')
+const service = await startService(t, { workers: false, env: { SECRET_KEYS: keys } })
+const env = settingsFor(service.databases, keys)
+const cli = (...args: string[]) => callCli(args, { env })
+let files = 0
+function apply(clients: object) {
+  const name = `manifest${++files}.json`
+  const text = JSON.stringify({ application: 'logbook', name: 'Logbook', clients })
+  return cli('manifest:apply', '--json', '--file', join(t.testdir({ [name]: text }), name))
+}
+const scopes = ['openid', 'profile', 'email', 'organization', 'offline_access']
+const web = { name: 'Logbook', redirect_uris: [callback], first_party: true, scopes }
+const none = await apply({})
+const applied = await apply({ web, app: { ...web, kind: 'spa' } })
+const [, { client_id: clientId }] = applied.json().clients
+const secret = (await cli('client:secret', '--json', '--client', clientId)).json().secret
+
+const one = await service.signUp()
+const other = await service.signUp()
+const person = await colleague(service, one)
+await expect(
+  201,
+  other.post(`/api/v1/tenants/${other.tenantId}/members/`, { user_id: person.id, roles: ['member'] }),
+)
+await person.switchTo(other.tenantId)
+const own = (await expect(200, person.get('/api/v1/users/me/'))).memberships.find(
+  ({ tenant }: { tenant: { id: string } }) => ![one.tenantId, other.tenantId].includes(tenant.id),
+).tenant
+const slugOf = async (tenantId: string) =>
+  (await look(service, 'select slug from tenants where id = $1', [tenantId]))[0].slug
+
+const open = async (id: string, withSecret?: string) => ({
+  config: await oidc.discovery(
+    new URL(service.deps.publicUrl()),
+    id,
+    undefined,
+    withSecret ? oidc.ClientSecretBasic(withSecret) : oidc.None(),
+    { execute: [oidc.allowInsecureRequests] },
+  ),
+})
+const logbook = await open(clientId, secret)
+
+/** Where a browser gets that is signed in, with the tokens that this gave. */
+async function tokensIn(browser: Browser, more: Record<string, string>) {
+  const { path, checks } = await request(logbook, more)
+  const seen = await browser.visit(path)
+  if (!seen.refresh) throw new Error(seen.text)
+  return oidc.authorizationCodeGrant(logbook.config, new URL(seen.refresh!), checks)
+}
+
+const signedIn = async () => {
+  const browser = openBrowser(service)
+  await browser.visit('/sign-in/')
+  await signIn(browser, person)
+  return browser
+}
+
+t.test('a manifest gives clients their ids, and the operator their secrets', async (t) => {
+  t.equal(none.code, 0)
+  t.match(applied.json(), {
+    clients: [
+      { application: 'logbook', key: 'app' },
+      { application: 'logbook', key: 'web', client_id: /^bwa_0{22}[0-9A-Za-z]{22}$/ },
+    ],
+    differences: [
+      { change: 'added', kind: 'client', name: 'web' },
+      { change: 'added', kind: 'client', name: 'app' },
+    ],
+  })
+  t.match((await cli('manifest:list', '--json')).json().manifests, [{ clients: applied.json().clients }])
+  t.match((await cli('manifest:list')).out, `Client logbook/web: ${clientId}`)
+  t.equal(
+    (await cli('client:secret', '--client', applied.json().clients[0].client_id)).code,
+    1,
+    'it is public',
+  )
+  t.equal((await cli('client:secret', '--client', `bwa_${'0'.repeat(44)}`)).code, 1)
+  const wrong = await apply({ web: { ...web, redirect_uris: ['http://shop.example/'], scope: 'x' } })
+  t.equal(wrong.code, 1)
+  t.match(wrong.said, '/clients/web/redirect_uris/0')
+  t.match(wrong.said, '/clients/web/scope')
+})
+
+t.test(
+  'a request names its organization by parameter or scope, and the same browser has several',
+  async (t) => {
+    const browser = await signedIn()
+    const [first, second, third] = [
+      await tokensIn(browser, { organization: one.tenantId }),
+      await tokensIn(browser, { organization: await slugOf(other.tenantId) }),
+      await tokensIn(browser, { scope: `openid offline_access organization organization:${own.slug}` }),
+    ]
+    const claims = [first, second, third].map((tokens) => tokens.claims()!)
+    t.same(
+      claims.map(({ tenant_id }) => tenant_id),
+      [one.tenantId, other.tenantId, own.id],
+    )
+    t.match(claims[2]!.organization, { id: own.id, slug: own.slug, name: own.name })
+    t.equal(new Set(claims.map(({ sid }) => sid)).size, 3)
+    for (const tokens of [first, second, third]) {
+      const info = await oidc.fetchUserInfo(logbook.config, tokens.access_token, person.id)
+      t.equal(info.tenant_id, tokens.claims()!.tenant_id, 'none ends another one')
+    }
+    const next = await oidc.refreshTokenGrant(logbook.config, third.refresh_token!)
+    t.equal(next.claims()!.tenant_id, own.id)
+    const hint = { prompt: 'none', id_token_hint: first.id_token! }
+    t.equal((await tokensIn(browser, hint)).claims()!.tenant_id, one.tenantId)
+  },
+)
+
+t.test('without an organization the person chooses one', async (t) => {
+  const browser = await signedIn()
+  const silent = await browser.visit((await request(logbook, { prompt: 'none' })).path)
+  t.match(silent.refresh, /error=account_selection_required/)
+  const { path, checks } = await request(logbook)
+  const chooser = await browser.visit(path)
+  t.equal(chooser.title, 'Choose an organisation')
+  const left = await browser.send({ tenant_id: one.tenantId })
+  const seen = await browser.visit(left.refresh!)
+  const tokens = await oidc.authorizationCodeGrant(logbook.config, new URL(seen.refresh!), checks)
+  t.equal(tokens.claims()!.tenant_id, one.tenantId)
+})
+
+t.test('a person with one organization need not choose', async (t) => {
+  const browser = openBrowser(service)
+  await browser.visit('/sign-in/')
+  await signIn(browser, one)
+  t.equal((await tokensIn(browser, {})).claims()!.tenant_id, one.tenantId)
+})
+
+t.test(
+  'an organization of others is denied, and one that is not the own of a client is invalid',
+  async (t) => {
+    const browser = openBrowser(service)
+    await browser.visit('/sign-in/')
+    await signIn(browser, one)
+    for (const organization of [other.tenantId, 'nowhere'])
+      t.match(
+        (await browser.visit((await request(logbook, { organization })).path)).refresh,
+        /error=access_denied/,
+      )
+    const shop = await openApplication(service, one, { first_party: true })
+    const answer = async (more: Record<string, string>) =>
+      (await browser.visit((await request(shop, more)).path)).refresh
+    t.match(await answer({ organization: other.tenantId }), /error=invalid_request/)
+    t.match(
+      await answer({ scope: `openid organization:${await slugOf(other.tenantId)}` }),
+      /error=invalid_request/,
+    )
+    t.match(await answer({ organization: one.tenantId }), /[?&]code=/)
+    t.match(await answer({ organization: await slugOf(one.tenantId) }), /[?&]code=/)
+  },
+)
+
+t.test('owners and people see the grants of a manifest’s client, and end one', async (t) => {
+  const browser = await signedIn()
+  const tokens = await tokensIn(browser, { organization: one.tenantId })
+  const grants = `/api/v1/oauth-grants/?client_id=${clientId}&user_id=${person.id}`
+  const { results } = await expect(200, one.get(grants))
+  t.match(results.at(-1), {
+    client: { id: clientId, name: 'Logbook', kind: 'web' },
+    tenant: { id: one.tenantId },
+  })
+  for (const { id } of results) await expect(204, one.delete(`/api/v1/oauth-grants/${id}/`))
+  await t.rejects(oidc.fetchUserInfo(logbook.config, tokens.access_token, person.id))
+  t.equal((await one.get(`/api/v1/oauth-clients/${clientId}/`)).status, 404, 'it is not the tenant’s')
+})
+
+t.test('a person who is removed, or a client that leaves the manifest, is refused', async (t) => {
+  const browser = await signedIn()
+  const [here, there] = [
+    await tokensIn(browser, { organization: one.tenantId }),
+    await tokensIn(browser, { organization: other.tenantId }),
+  ]
+  const { results } = await expect(200, one.get(`/api/v1/tenants/${one.tenantId}/members/?page_size=100`))
+  const { id } = results.find(({ user }: { user: { id: string } }) => user.id === person.id)
+  await expect(204, one.delete(`/api/v1/tenants/${one.tenantId}/members/${id}/`))
+  await t.rejects(oidc.fetchUserInfo(logbook.config, here.access_token, person.id))
+  await oidc.fetchUserInfo(logbook.config, there.access_token, person.id)
+  const second = (await cli('client:secret', '--json', '--client', clientId)).json().secret
+  await oidc.refreshTokenGrant(logbook.config, there.refresh_token!)
+  t.not(second, secret, 'both work')
+  await apply({ app: { ...web, kind: 'spa' } })
+  await t.rejects(oidc.fetchUserInfo(logbook.config, there.access_token, person.id))
+  await apply({ web, app: { ...web, kind: 'spa' } })
+  await oidc.fetchUserInfo(logbook.config, there.access_token, person.id)
+})
