@@ -225,6 +225,7 @@ t.test(
     ])
       t.equal(await returned(to), '/', to.slice(0, 20))
     for (const to of ['/', '/notes?a=1&b#c', '/%2F%2Fevil.example']) t.equal(await returned(to), to)
+    t.equal(await returned('/日/ü%20'), '/%E6%97%A5/%C3%BC%20', 'a header has ASCII alone')
 
     const failing = async (signIn: SignIn, error: string) => {
       const begun = await signIn.handle({ method: 'GET', url: '/auth/sign-in?prompt=none', cookie: '' })

@@ -8,8 +8,9 @@ export interface Answer {
 
 /** A path of the application: nothing that a browser reads as another host. */
 export function ownPath(given: string | null): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: browsers leave some of them out
-  return given && given.length <= 1_000 && /^\/(?![/\\])[^\u0000-\u0020\u007f]*$/.test(given) ? given : '/'
+  // A header has ASCII alone, and browsers leave control characters out.
+  const path = (given ?? '').replace(/[^\0-\x7f]+/g, encodeURIComponent)
+  return path.length <= 1_000 && /^\/(?![/\\])[\x21-\x7e]*$/.test(path) ? path : '/'
 }
 
 export const plain = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' }
