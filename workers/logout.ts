@@ -1,6 +1,6 @@
 import { openPoster } from '../src/events/webhooks/post-event.ts'
 import { DelayedError } from '../src/messages/queues/delayed-error.ts'
-import { logoutRules } from '../src/oauth/logouts/logout-uri.ts'
+import { rulesOfUri } from '../src/oauth/client-uris.ts'
 import { endLogout } from '../src/oauth/logouts/store.ts'
 import { findListener, tellClient } from '../src/oauth/logouts/tell-client.ts'
 import { defineActor } from './actor.ts'
@@ -31,7 +31,7 @@ export const logout = defineActor({
       const key = { id, tenantId, logoutId: message.logout_id }
       const client = await findListener({ db: deps.db, service }, key)
       const uri = client?.backchannel_logout_uri ?? ''
-      const poster = posters[logoutRules(uri, config).allowPrivate ? 'inside' : 'outside']
+      const poster = posters[rulesOfUri(uri, config).allowPrivate ? 'inside' : 'outside']
       const keys = atReceiver(tenantId, URL.parse(uri)?.hostname ?? '')
       const wait = await inFairSlot(id, keys, () => tellClient({ ...deps, service, poster }, client, key))
       if (wait !== null) throw new DelayedError(wait)

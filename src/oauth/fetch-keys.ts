@@ -1,21 +1,22 @@
 import http from 'node:http'
 import https from 'node:https'
-import { publicLookup, type ReceiverRules, whyRefused } from '../events/webhooks/public-address.ts'
+import { publicLookup, type ReceiverRules } from '../events/webhooks/public-address.ts'
+import { type FederationSettings, rulesOfUri, whyNotCalled } from './client-uris.ts'
 
 const limitMs = 5_000
 const maxBytes = 64 * 1024
 const maxAge = 86_400
 
 /**
- * Reads the keys of an application at the URL that it names, as webhooks reach theirs: https, and an address of the public
- * internet that is checked as it is used. It follows no redirect. The library keeps what it gives for 60 s at least, and for
+ * Reads the keys of an application at the URL that it names, by https, at an address of the public internet or one
+ * that the settings name, which is checked as it is used. It follows no redirect. The library keeps what it gives for 60 s at least, and for
  * `max-age`, of at most a day. A failure is an answer, too, so that it is kept.
  */
-export const keyFetcher = (rules: ReceiverRules) => async (url: string | URL | Request) => {
+export const keyFetcher = (settings: FederationSettings) => async (url: string | URL | Request) => {
   const text = String(url)
   try {
-    if (whyRefused(text, rules) !== undefined) return failure()
-    const { body, age } = await read(new URL(text), rules)
+    if (whyNotCalled(text, settings) !== undefined) return failure()
+    const { body, age } = await read(new URL(text), rulesOfUri(text, settings))
     JSON.parse(body)
     return new Response(body, { headers: { 'Cache-Control': `max-age=${Math.min(age, maxAge)}` } })
   } catch {

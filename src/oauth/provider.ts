@@ -1,5 +1,4 @@
 import type { Configuration } from 'oidc-provider'
-import { receiverRules } from '../events/webhooks/public-address.ts'
 import type { Calls, PageDeps } from '../pages/sign-in/calls.ts'
 import type { WritePage } from '../pages/sign-in/write-page.ts'
 import { html } from '../text/html.ts'
@@ -49,7 +48,7 @@ export function makeProvider(parts: Parts, keys: ProviderKeys): Provider {
       idTokenSigningAlgValues: algorithms as never,
       clientAuthSigningAlgValues: [...assertionAlgorithms],
     },
-    fetch: keyFetcher(receiverRules(parts.deps.config)),
+    fetch: keyFetcher(parts.deps.config),
     // By the clock of the library, which has checked that it has not ended.
     assertJwtClientAuthClaimsAndHeader: async (_ctx, { exp }) => {
       if (Number(exp) > Date.now() / 1000 + 3_600)

@@ -52,7 +52,7 @@ export const connectionSettings = {
   FEDERATION_ALLOW_PRIVATE: setting(
     boolean,
     false,
-    'Applications can be told of the end of sessions by http, and at addresses inside your network',
+    'The service calls applications by http, too, and at addresses inside your network: for their keys, and when a session ends',
   ),
   FEDERATION_ALLOWED_HOSTS: setting(
     hostList,

@@ -8,7 +8,7 @@ import { startService } from '../helpers/service.ts'
 import { expect } from '../tenancy/staff.ts'
 import { authorize, callback, openApplication, openBrowser, request } from './relying-party.ts'
 
-const service = await startService(t, { workers: false, env: { WEBHOOK_ALLOW_PRIVATE: 'true' } })
+const service = await startService(t, { workers: false, env: { FEDERATION_ALLOW_PRIVATE: 'true' } })
 const owner = await service.signUp()
 const member = await colleague(service, owner)
 const issuer = service.deps.publicUrl()

@@ -1,9 +1,8 @@
 import { type FieldError, validationError } from '../../errors.ts'
-import { receiverRules, whyRefused } from '../../events/webhooks/public-address.ts'
 import type { Caller } from '../../request/caller.ts'
 import type { Config } from '../../settings/config.ts'
 import { assertHolds, holderOf, isOwner, refused } from '../../tenancy/roles/grantable-roles.ts'
-import { whyNoLogoutUri } from '../logouts/logout-uri.ts'
+import { whyNotCalled } from '../client-uris.ts'
 import { begins } from './client-defaults.ts'
 import { permissionsAmong } from './client-schemas.ts'
 import { whyNoRedirect } from './redirect-uris.ts'
@@ -34,7 +33,7 @@ export function* faultsOf(client: ClientFields, config: Config): Generator<[fiel
       if (fault) yield [`${field}.${i}`, fault]
     }
   const { backchannel_logout_uri: logoutUri } = client
-  const unreachable = logoutUri === null ? undefined : whyNoLogoutUri(logoutUri, config)
+  const unreachable = logoutUri === null ? undefined : whyNotCalled(logoutUri, config)
   if (unreachable) yield ['backchannel_logout_uri', unreachable]
   const isPublic = client.token_endpoint_auth_method === 'none'
   if ((kind !== 'web') !== isPublic)
@@ -57,7 +56,7 @@ function* faultsOfKeys(
   if (jwks && uri) yield ['jwks_uri', 'Give jwks or jwks_uri, and null for the other one.']
   for (const [field, value] of Object.entries({ jwks, jwks_uri: uri }))
     if (value && !isSigned) yield [field, 'Keys are for private_key_jwt alone: give null.']
-  const fault = uri && whyRefused(uri, receiverRules(config))
+  const fault = uri && whyNotCalled(uri, config)
   if (fault) yield ['jwks_uri', fault]
 }
 
