@@ -55,7 +55,7 @@ t.test('a key whose scopes do not include an action names it', async (t) => {
   t.match(await service.call('GET', '/api/v1/webhooks/', { token: key }), {
     status: 403,
     body: {
-      detail: 'The scopes of this key do not include webhook:list.',
+      detail: 'The scopes of this key or token do not include webhook:list.',
       reasons: [{ code: 'scope_missing', message: /webhook:list/ }],
     },
   })

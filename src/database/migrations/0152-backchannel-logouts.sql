@@ -12,7 +12,9 @@ comment on column oauth_models.browser_session_id is
   'Of a grant with a session of its own: that of the browser in which it began, until that ends';
 create index oauth_models_of_browser on oauth_models (browser_session_id) where browser_session_id is not null;
 -- A tenant ends the grants of a person who leaves it.
-create policy tenant_ends on oauth_models for all to bailiwick_api
+create policy tenant_finds on oauth_models for select to bailiwick_api
+  using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid and kind not in ('Consent', 'Interaction'));
+create policy tenant_ends on oauth_models for delete to bailiwick_api
   using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid and kind not in ('Consent', 'Interaction'));
 grant select (tenant_id, user_id, client_id, kind, sid), delete on oauth_models to bailiwick_api;
 

@@ -16,11 +16,11 @@ comment on column manifest_clients.is_active is 'False since it left the manifes
 comment on column manifest_clients.consents_from is 'Earlier consents are void: redirect URIs or scopes have changed since';
 comment on column manifest_clients.last_used_at is 'To the minute';
 alter table manifest_clients enable row level security, force row level security;
-create policy every_tenant_uses on manifest_clients for all to bailiwick_api
+create policy every_tenant_reads on manifest_clients for select to bailiwick_api
   using (nullif(current_setting('app.tenant_id', true), '') is not null);
 create policy system_all on manifest_clients for all to bailiwick_system using (true) with check (true);
 create policy owner_all on manifest_clients for all to bailiwick_owner using (true) with check (true);
-grant select, update (last_used_at) on manifest_clients to bailiwick_api;
+grant select on manifest_clients to bailiwick_api;
 grant select, insert, update on manifest_clients to bailiwick_system;
 
 create table manifest_client_secrets (
@@ -35,11 +35,11 @@ comment on column manifest_client_secrets.secret_hash is 'SHA-256 of the whole s
 comment on column manifest_client_secrets.last_used_at is 'To the minute';
 create index manifest_client_secrets_of_client on manifest_client_secrets (client_id, created_at, id);
 alter table manifest_client_secrets enable row level security, force row level security;
-create policy every_tenant_uses on manifest_client_secrets for all to bailiwick_api
+create policy every_tenant_reads on manifest_client_secrets for select to bailiwick_api
   using (nullif(current_setting('app.tenant_id', true), '') is not null);
 create policy system_all on manifest_client_secrets for all to bailiwick_system using (true) with check (true);
 create policy owner_all on manifest_client_secrets for all to bailiwick_owner using (true) with check (true);
-grant select, update (last_used_at) on manifest_client_secrets to bailiwick_api;
+grant select on manifest_client_secrets to bailiwick_api;
 grant select, insert, update (last_used_at), delete on manifest_client_secrets to bailiwick_system;
 
 -- A request under way is of no tenant before its person has chosen one.
