@@ -23,7 +23,9 @@ alter table oauth_models drop constraint oauth_models_of_grant;
 alter table oauth_models add constraint oauth_models_of_grant
   check (kind in ('Consent', 'DeviceCode', 'Interaction', 'PushedAuthorizationRequest', 'ReplayDetection')
          or (session_id is not null and grant_id is not null));
-alter table oauth_models add column user_code_hash bytea unique;
+alter table oauth_models add column user_code_hash bytea;
+-- With its name: Citus would choose another.
+alter table oauth_models add constraint oauth_models_user_code_hash_key unique (user_code_hash);
 alter table oauth_models add column polled_at timestamptz;
 comment on column oauth_models.user_code_hash is 'Of a device: a MAC of the code that a person enters';
 comment on column oauth_models.polled_at is 'Of a device: when it last asked whether a person decided';
