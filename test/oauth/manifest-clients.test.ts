@@ -1,7 +1,8 @@
-import { randomBytes } from 'node:crypto'
+import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import * as oidc from 'openid-client'
 import t from 'tap'
+import { clientIdOf } from '../../src/oauth/clients/client-id.ts'
 import { callCli, settingsFor } from '../cli/run-cli.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { startService } from '../helpers/service.ts'
@@ -89,6 +90,11 @@ t.test('a manifest gives clients their ids, and the operator their secrets', asy
   t.equal(wrong.code, 1)
   t.match(wrong.said, '/clients/web/redirect_uris/0')
   t.match(wrong.said, '/clients/web/scope')
+  const byKey = { ...web, token_endpoint_auth_method: 'private_key_jwt' }
+  const inside = await apply({ web: { ...byKey, jwks_uri: 'https://10.0.0.1/keys' }, app: byKey })
+  t.equal(inside.code, 1)
+  t.match(inside.said, '/clients/web/jwks_uri')
+  t.match(inside.said, '/clients/app/jwks')
 })
 
 t.test(
@@ -174,6 +180,30 @@ t.test('owners and people see the grants of a manifest’s client, and end one',
   for (const { id } of results) await expect(204, one.delete(`/api/v1/oauth-grants/${id}/`))
   await t.rejects(oidc.fetchUserInfo(logbook.config, tokens.access_token, person.id))
   t.equal((await one.get(`/api/v1/oauth-clients/${clientId}/`)).status, 404, 'it is not the tenant’s')
+})
+
+t.test('the id of a manifest’s client has no other form', async (t) => {
+  const alias = `bwa_${clientIdOf({ tenantId: one.tenantId, id: randomUUID() }).slice(4, 26)}${clientId.slice(26)}`
+  const { path } = await request(logbook)
+  const seen = await (await signedIn()).visit(path.replace(clientId, alias))
+  t.match(seen, { status: 400, text: /invalid_client/ })
+})
+
+t.test('new keys of a manifest’s client void the consents', async (t) => {
+  const { publicKey } = generateKeyPairSync('ed25519')
+  const { kty, crv, x } = publicKey.export({ format: 'jwk' })
+  const keyed = { ...web, token_endpoint_auth_method: 'private_key_jwt' }
+  const sinceWhen = async () =>
+    (await look(service, 'select max(consents_from) as at from manifest_clients'))[0].at
+  await apply({ web, app: { ...web, kind: 'spa' }, keyed: { ...keyed, jwks: { keys: [{ kty, crv, x }] } } })
+  const before = await sinceWhen()
+  const renewed = await apply({
+    web,
+    app: { ...web, kind: 'spa' },
+    keyed: { ...keyed, jwks: { keys: [{ kty, crv, x, kid: 'next' }] } },
+  })
+  t.equal(renewed.code, 0)
+  t.ok((await sinceWhen()) > before)
 })
 
 t.test('a person who is removed, or a client that leaves the manifest, is refused', async (t) => {

@@ -10,7 +10,7 @@ import type { ClientFields } from './store.ts'
 
 /** Throws 400 for fields that do not go together. */
 export function assertSound(client: ClientFields, config: Config): void {
-  const faults = [...faultsOf(client, config), ...faultsOfKeys(client, config)].map(
+  const faults = [...faultsOf(client, config)].map(
     ([field, detail]): FieldError => ({ field, code: 'invalid', detail }),
   )
   if (faults.length > 0) throw validationError(...faults)
@@ -45,6 +45,7 @@ export function* faultsOf(client: ClientFields, config: Config): Generator<[fiel
     ]
   if (kind !== 'web' && !client.require_pkce)
     yield ['require_pkce', `A client of the kind ${kind} has no secret, so it needs PKCE (RFC 9700 §2.1.1).`]
+  yield* faultsOfKeys(client, config)
 }
 
 function* faultsOfKeys(

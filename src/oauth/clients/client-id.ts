@@ -33,7 +33,8 @@ export const isOfManifest = (id: string): boolean => id[14] === '8'
 export function readClientId(text: string): ClientKey | null {
   const [, tenant = '', row = ''] = form.exec(text) ?? []
   const [tenantId, id] = [tenant, row].map((part) => part && uuidOfBase62(part))
-  return tenantId && id ? { tenantId, id } : null
+  // A manifest's client has one id, in whatever tenant its person is.
+  return tenantId && id && (tenantId === nilUuid || !isOfManifest(id)) ? { tenantId, id } : null
 }
 
 /** The row of the path. 404 for another tenant's, and for a text that is no id. */

@@ -15,6 +15,7 @@ import {
   type ManifestClientRow,
   putManifestClient,
 } from './manifest-store.ts'
+import { whereAndHow } from './update-client.ts'
 
 /** What a manifest says of its clients, and how they are stored. */
 export const manifestClients = (config: Config): ManifestClients => ({
@@ -46,9 +47,7 @@ const wholeFields = (client: NewClient) => ({ ...defaultsOf(client.kind), ...cli
 
 function leadsElsewhere({ fields }: ManifestClientRow, next: NewClient): boolean {
   const [was, is] = [{ ...defaultsOf(fields.kind), ...fields }, wholeFields(next)]
-  return (['redirect_uris', 'post_logout_redirect_uris', 'scopes'] as const).some(
-    (field) => !isDeepStrictEqual(was[field], is[field]),
-  )
+  return ([...whereAndHow, 'scopes'] as const).some((field) => !isDeepStrictEqual(was[field], is[field]))
 }
 
 /**

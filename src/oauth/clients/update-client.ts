@@ -49,4 +49,5 @@ export async function updateClient(
   return changed
 }
 
-const whereAndHow = ['redirect_uris', 'post_logout_redirect_uris', 'jwks', 'jwks_uri'] as const
+/** The fields that say where a client answers, and how it proves itself. */
+export const whereAndHow = ['redirect_uris', 'post_logout_redirect_uris', 'jwks', 'jwks_uri'] as const
