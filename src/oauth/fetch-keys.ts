@@ -29,7 +29,12 @@ const failure = () => new Response('{}', { status: 502 })
 const read = (url: URL, { allowPrivate }: ReceiverRules) =>
   new Promise<{ body: string; age: number }>((done, fail) => {
     const { get } = url.protocol === 'https:' ? https : http
-    const options = { lookup: publicLookup(allowPrivate), headers: { Accept: 'application/json' } }
+    // A connection that is open already would skip the lookup.
+    const options = {
+      agent: false,
+      lookup: publicLookup(allowPrivate),
+      headers: { Accept: 'application/json' },
+    }
     const request = get(url, { ...options, signal: AbortSignal.timeout(limitMs) }, (response) => {
       if (response.statusCode !== 200) request.destroy(new Error('There are no keys'))
       const parts: Buffer[] = []
