@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { idRow } from '../../database/executor/row-schemas.ts'
 import { listsOfValues } from '../../database/executor/rows.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { endGrants } from '../../database/isolation/member-references.ts'
 import { enqueue } from '../outbox/enqueue.ts'
 import { timeOrderedId } from '../outbox/time-ordered-id.ts'
 
@@ -60,6 +61,19 @@ export async function endGrantsOf(
       delete from oauth_models where user_id = ${userId} and kind <> 'Consent' ${inTenant} returning kind, ${columns})
     select ${columns} from gone where kind = 'Grant'`)
   await oweLogouts(tx, ended, at)
+}
+
+/**
+ * Ends all that applications of a tenant may do for a member who leaves it or is suspended: grants, consents, and the sessions of
+ * grants.
+ */
+export async function endGrantsOfMember(
+  tx: Tx,
+  member: { tenantId: string; userId: string },
+  at: number,
+): Promise<void> {
+  await endGrantsOf(tx, member, at)
+  endGrants(tx, member)
 }
 
 const ownRow = grantRow.extend({ session_id: z.uuid() })

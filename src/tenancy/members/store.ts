@@ -5,10 +5,10 @@ import { idRow } from '../../database/executor/row-schemas.ts'
 import { listsOfValues } from '../../database/executor/rows.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
-import { endGrants, forgetMember } from '../../database/isolation/member-references.ts'
+import { forgetMember } from '../../database/isolation/member-references.ts'
 import { willName } from '../../database/locks.ts'
 import { isFromBefore } from '../../database/proven-address.ts'
-import { endGrantsOf } from '../../messages/logouts/store.ts'
+import { endGrantsOfMember } from '../../messages/logouts/store.ts'
 import { dataTypes } from '../../policy-engine/compile/conditions.ts'
 import { addPersonMemberships, deletePersonMembership, lockPerson, type Person } from './person-store.ts'
 
@@ -222,8 +222,7 @@ export async function deleteMember(
   )
   if (userId === null) return
   deletePersonMembership(tx, tenantId, userId)
-  endGrants(tx, { tenantId, userId })
-  await endGrantsOf(tx, { tenantId, userId }, at)
+  await endGrantsOfMember(tx, { tenantId, userId }, at)
 }
 
 /**

@@ -1,11 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Tx } from '../../database/executor/transaction.ts'
-import { endGrants } from '../../database/isolation/member-references.ts'
 import type { Versions } from '../../database/version.ts'
 import type { Deps } from '../../deps.ts'
 import { invalidField } from '../../errors.ts'
 import { changesBetween } from '../../messages/audit/append-audit.ts'
-import { endGrantsOf } from '../../messages/logouts/store.ts'
+import { endGrantsOfMember } from '../../messages/logouts/store.ts'
 import { assertAmong } from '../../request/answer/etag.ts'
 import type { Caller } from '../../request/caller.ts'
 import { requireDepartment } from '../departments/create-department.ts'
@@ -60,11 +59,8 @@ export async function updateMember(
   } = changed
   if (externalId !== member.external_id) await nameMember(tx, { tenantId, memberId, externalId })
   changeMember(tx, { tenantId, id: memberId, status, attributes, departmentId, managerId, at })
-  if (status === 'suspended' && member.user_id !== null) {
-    const ofMember = { tenantId, userId: member.user_id }
-    await endGrantsOf(tx, ofMember, at)
-    endGrants(tx, ofMember)
-  }
+  if (status === 'suspended' && member.user_id !== null)
+    await endGrantsOfMember(tx, { tenantId, userId: member.user_id }, at)
   if (member.roles.includes('owner')) await assertOwnerRemains(tx, tenantId)
   const changes = changesBetween(auditedMember(member), auditedMember(changed))
   await recordMemberChange(tx, caller, at, member, { what: 'changed', action: 'member:update', changes })
