@@ -8,7 +8,7 @@ import { readConfig } from '../../src/settings/config.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { eventsOf, expect, look } from '../tenancy/staff.ts'
-import { openApplication, openBrowser, request, tokensFor } from './relying-party.ts'
+import { invalidGrant, openApplication, openBrowser, request, tokensFor } from './relying-party.ts'
 
 const service = await sharedService(t, { workers: false })
 const all = '/api/v1/oauth-clients/'
@@ -229,8 +229,6 @@ t.test('without RS256 a client gets ID tokens of the algorithm of the tokens', a
 
 const own = '/api/v1/users/me/authorizations/'
 const grants = '/api/v1/oauth-grants/'
-/** What the library for relying parties throws. */
-const invalidGrant = { error: 'invalid_grant' } as unknown as Error
 const offline = { scope: 'openid email offline_access' }
 
 t.test('people see the applications that they are connected to, and disconnect one', async (t) => {

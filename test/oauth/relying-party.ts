@@ -6,6 +6,9 @@ import { expect } from '../tenancy/staff.ts'
 
 export const callback = 'https://app.example.com/callback'
 
+/** What the library throws for a code or token that does not work. */
+export const invalidGrant = { error: 'invalid_grant' } as unknown as Error
+
 /** An application of the owner's tenant, as a library for relying parties sees the service. `proof`: in place of a secret. */
 export async function openApplication(
   service: Service,

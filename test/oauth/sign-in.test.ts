@@ -8,6 +8,7 @@ import { expect, look } from '../tenancy/staff.ts'
 import {
   authorize,
   callback,
+  invalidGrant,
   openApplication,
   openBrowser,
   request,
@@ -20,8 +21,6 @@ const owner = await service.signUp()
 const member = await colleague(service, owner)
 const shop = await openApplication(service, owner)
 const issuer = service.deps.publicUrl()
-/** What the library for relying parties throws. */
-const invalidGrant = { error: 'invalid_grant' } as unknown as Error
 
 t.test('discovery names what is there, in both forms', async (t) => {
   const { body } = await service.call('GET', '/.well-known/openid-configuration')

@@ -7,6 +7,7 @@ import { expect, look } from '../tenancy/staff.ts'
 import {
   authorize,
   callback,
+  invalidGrant,
   openApplication,
   openBrowser,
   request,
@@ -18,8 +19,6 @@ const service = await startService(t, { workers: false })
 const owner = await service.signUp()
 const member = await colleague(service, owner)
 const shop = await openApplication(service, owner)
-/** What the library for relying parties throws. */
-const invalidGrant = { error: 'invalid_grant' } as unknown as Error
 
 t.test('a code is exchanged once: of 50 at a time one wins', async (t) => {
   for (let round = 0; round < 4; round++) {
