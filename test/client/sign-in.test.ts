@@ -50,20 +50,20 @@ const frameworks: Record<string, (t: Test, signIn: SignIn) => Promise<string>> =
     const app = new Koa()
     app.use(koaSignIn(signIn))
     app.use((ctx) => {
-      ctx.body = ctx.state.session?.claims.email ?? 'nobody'
+      ctx.body = ctx.state.session?.claims.email ?? 'signed out'
     })
     return listening(t, app.callback())
   },
   Express(t, signIn) {
     const app = express()
     app.use(expressSignIn(signIn))
-    app.use((_req, res) => void res.send(res.locals.session?.claims.email ?? 'nobody'))
+    app.use((_req, res) => void res.send(res.locals.session?.claims.email ?? 'signed out'))
     return listening(t, app)
   },
   async Fastify(t, signIn) {
     const app = fastify()
     app.addHook('onRequest', fastifySignIn(signIn))
-    app.get('/*', async (request) => sessionOf(request)?.claims.email ?? 'nobody')
+    app.get('/*', async (request) => sessionOf(request)?.claims.email ?? 'signed out')
     t.teardown(() => app.close())
     return app.listen({ port: 0, host: '127.0.0.1' })
   },
@@ -84,7 +84,7 @@ const frameworks: Record<string, (t: Test, signIn: SignIn) => Promise<string>> =
       answer.statusCode = given.status
       answer.setHeaders(given.headers)
       const email = async () => (await signIn.session(cookie))?.claims.email
-      answer.end(cookie === null ? await given.text() : ((await email()) ?? 'nobody'))
+      answer.end(cookie === null ? await given.text() : ((await email()) ?? 'signed out'))
     })
   },
 }
@@ -116,7 +116,7 @@ for (const [name, start] of Object.entries(frameworks))
     }
     at = await start(t, late)
     const app = openPages({ url: at })
-    t.equal((await app.visit('/')).text, 'nobody')
+    t.equal((await app.visit('/')).text, 'signed out')
     const { begun, asked, back } = await enter(app)
     t.equal(begun.status, 303)
     t.match(Object.fromEntries(asked.searchParams), {
@@ -135,7 +135,7 @@ for (const [name, start] of Object.entries(frameworks))
     const out = new URL(left.refresh!)
     t.equal(out.pathname, '/oauth/logout')
     t.equal(out.searchParams.get('post_logout_redirect_uri'), `${at}/bye`)
-    t.equal((await app.visit('/')).text, 'nobody')
+    t.equal((await app.visit('/')).text, 'signed out')
     t.equal((await openBrowser(service).visit(out.pathname + out.search)).refresh, `${at}/bye`)
   })
 

@@ -4,7 +4,7 @@ import { colleague } from '../helpers/colleague.ts'
 import { eventsOf, openDatabase } from '../helpers/event-log.ts'
 import { startService } from '../helpers/service.ts'
 import { expect } from '../tenancy/staff.ts'
-import { authorize, openApplication, openBrowser, request, signIn } from './relying-party.ts'
+import { authorize, invalidGrant, openApplication, openBrowser, request, signIn } from './relying-party.ts'
 
 // Policies decide who may use an application.
 
@@ -202,7 +202,6 @@ t.test('a deny that comes later refuses the code, the refresh and the token, unt
   const later = await request(shop)
   const answer = await authorize(browser, member, later.path)
   const night = await policy('No shop', { effect: 'deny', ...about(shop), ...forPerson(member) })
-  const invalidGrant = { error: 'invalid_grant' } as unknown as Error
   await t.rejects(oidc.authorizationCodeGrant(shop.config, answer, later.checks), invalidGrant)
   await t.rejects(oidc.refreshTokenGrant(shop.config, tokens.refresh_token!), invalidGrant)
   t.match(await oidc.tokenIntrospection(shop.config, tokens.access_token), { active: false })

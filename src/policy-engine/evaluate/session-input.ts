@@ -5,7 +5,7 @@ import type { SessionFacts } from './query.ts'
 export function sessionInput({ token, scopes = null }: SessionFacts, action: string) {
   const names = (scope: string) => scope === action || scope === wildcardOf(action)
   if (token === 'key') return { token, in_scope: scopes === null || scopes.some(names) }
-  // An application that may know who somebody is reads it here, too.
+  // An application that may know who a person is reads their profile.
   if (token === 'oauth')
     return {
       token,

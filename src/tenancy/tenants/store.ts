@@ -131,11 +131,11 @@ export function findTenant(tx: Read, tenantId: string, userId: string): Promise<
     where t.id = ${tenantId} and t.deleted_at is null`)
 }
 
-/** A person's tenants. */
 /** Whether a tenant has this slug. */
 export const hasSlug = (read: Read, tenantId: string, slug: string): Promise<boolean> =>
   read.exists(sql.unsafe`select 1 from tenants where id = ${tenantId} and slug = ${slug}`)
 
+/** A person's tenants. */
 export const tenantList = defineList({
   id: { column: sql.fragment`t.id`, field: 'id' },
   orderings: {
