@@ -1,6 +1,6 @@
 import { openPoster } from '../src/events/webhooks/post-event.ts'
+import { rulesOfUri } from '../src/federation/call-upstream.ts'
 import { DelayedError } from '../src/messages/queues/delayed-error.ts'
-import { rulesOfUri } from '../src/oauth/client-uris.ts'
 import { endLogout } from '../src/oauth/logouts/store.ts'
 import { findListener, tellClient } from '../src/oauth/logouts/tell-client.ts'
 import { defineActor } from './actor.ts'

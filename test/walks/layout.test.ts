@@ -70,6 +70,7 @@ t.test('the walk sees every import', async (t) => {
 const floors = [
   ['start', 'cli'],
   ['oauth'],
+  ['federation'],
   ['pages'],
   ['installation'],
   ['authorization'],
@@ -184,11 +185,12 @@ t.test('a feature uses verbs and stores of other features, never their routes', 
   )
 })
 
-t.test('only routes, app, the pages, OpenID Connect, request and http import Koa', async (t) => {
+t.test('only routes, app, the pages, OpenID Connect, federation, request and http import Koa', async (t) => {
   t.same(
     edges(
       (from, to) =>
-        /^(koa|@koa\/)/.test(to) && !/^src\/(start|request|http|pages|oauth)\/|\/routes\.ts$/.test(from),
+        /^(koa|@koa\/)/.test(to) &&
+        !/^src\/(start|request|http|pages|oauth|federation)\/|\/routes\.ts$/.test(from),
     ),
     [],
   )
