@@ -147,7 +147,7 @@ const measure: Record<Part, (chosen: Suite[]) => Promise<Measured>> = {
     }),
   pages: () =>
     withStage(async (stage) => {
-      const rows = await measurePages(stage, values.quick ? 60 : 300)
+      const rows = await measurePages(stage, values.quick ? 60 : 800)
       const about =
         'ms, one browser. A form includes the page that it leads to. `p99 beside`: without the hash of a password (the p99 of a bare comparison in the same run), and without the time that hides whether an address is used.'
       return section('Pages', `${about}\n\n${table(rows)}`, rows)
