@@ -1,11 +1,14 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, symlink, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
 import { snippets } from '../../packages/console/applications/snippets.ts'
 import { noChromium, openTab } from '../helpers/chromium.ts'
+import { proveAddress } from '../helpers/prove-address.ts'
 import { startService } from '../helpers/service.ts'
 import { authorize, openApplication, openBrowser } from '../oauth/relying-party.ts'
 import { openPages } from '../pages/sign-in/page-client.ts'
@@ -16,6 +19,7 @@ import { freePort, install, startProgram } from './programs.ts'
 const service = await startService(t, { workers: false })
 service.advance(Date.now() - service.now()) // the libraries use the clock of the machine
 const person = await service.signUp()
+await proveAddress(service, person)
 const issuer = service.deps.publicUrl()
 
 type Method = 'client_secret_basic' | 'client_secret_post'
@@ -176,6 +180,27 @@ tried('go-oidc', install.go, async (t, program) => {
   const client = await register('/callback')
   const app = await startProgram(t, [program], client.port, { env: environment(client) })
   t.match(await whoSignsIn(app, '/sign-in'), { sub: person.id, email: person.email })
+})
+
+tried('oauth2-proxy, as the console writes it', install.oauth2Proxy, async (t, program) => {
+  const path = '/oauth2/callback'
+  const client = await register(path)
+  const behind = createServer(({ headers }, response) => {
+    const claims = { sub: headers['x-forwarded-user'], email: headers['x-forwarded-email'] }
+    response.end(JSON.stringify(claims))
+  })
+  await once(behind.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => behind.close())
+  const { port } = behind.address() as { port: number }
+  const own = written('oauth2-proxy', client, path, 'client_secret_basic')['oauth2-proxy.cfg']!
+  const lines = [
+    own.replace(':8080/', `:${port}/`).replace('cookie_secret = ""', `cookie_secret = "${'x'.repeat(32)}"`),
+    // This test has no TLS, and asks for no click.
+    `http_address = "127.0.0.1:${client.port}"\ncookie_secure = false\nskip_provider_button = true`,
+  ]
+  const at = join(t.testdir({ 'oauth2-proxy.cfg': lines.join('\n') }), 'oauth2-proxy.cfg')
+  const app = await startProgram(t, [program, '--config', at], client.port, { env: {} })
+  t.match(await whoSignsIn(app, '/'), { sub: person.id, email: person.email })
 })
 
 tried('Spring Boot, as the console writes it', install.spring, async (t, jar) => {

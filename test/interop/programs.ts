@@ -58,6 +58,11 @@ export const install = {
     await exec('go', ['build', '-o', program, '.'], { cwd: join(apps, 'go') })
     return program
   }),
+  oauth2Proxy: atFirst(async () => {
+    const env = { ...process.env, GOBIN: cache }
+    await exec('go', ['install', 'github.com/oauth2-proxy/oauth2-proxy/v7@v7.15.6'], { env })
+    return join(cache, 'oauth2-proxy')
+  }),
   spring: atFirst(async () => {
     const folder = join(cache, 'spring')
     await cp(join(apps, 'spring'), folder, { recursive: true })
