@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { buildSync } from 'esbuild'
 import express from 'express'
 import type { Page } from 'playwright-core'
@@ -46,11 +45,14 @@ t.test(
       baseUrl,
       cookieSecret: 'x'.repeat(32),
       afterSignOut: '/bye',
-      recheckSeconds: 2,
     })
     let asked = 0
-    app.use((request, _response, next) => {
-      if (request.path === '/auth/session' && request.method === 'GET') asked++
+    let hold: (() => Promise<unknown>) | undefined
+    app.use(async (request, _response, next) => {
+      if (request.path === '/auth/session' && request.method === 'GET') {
+        asked++
+        await hold?.()
+      }
       next()
     })
     app.use(expressSignIn(signIn))
@@ -64,6 +66,12 @@ t.test(
 
     const context = await (await sharedChromium(t)).newContext()
     t.teardown(() => context.close())
+    // Messages between tabs take longer than a lock does.
+    await context.addInitScript(`window.BroadcastChannel = class extends BroadcastChannel {
+      addEventListener(type, listener, options) {
+        super.addEventListener(type, (event) => setTimeout(listener, 100, event), options)
+      }
+    }`)
     const last = (page: Page, email: string | null) =>
       page.waitForFunction(`window.seen?.at(-1) === ${JSON.stringify(email)}`)
     const one = await context.newPage()
@@ -80,12 +88,15 @@ t.test(
     t.equal(one.url(), `${baseUrl}/`)
     t.strictSame(await two.evaluate('seen'), [null, person.email], 'without a reload')
 
-    await sleep(2_100)
+    for (const page of [one, two])
+      await page.evaluate('{ const { now } = Date; Date.now = () => now() + 86_400_000 }')
     asked = 0
+    hold = () => one.waitForFunction('navigator.locks.query().then(({ pending }) => pending.length > 0)')
     const five = 'Promise.all([1, 2, 3, 4, 5].map(() => watch.get()))'
     const all = (await Promise.all([one.evaluate(five), two.evaluate(five)])).flat() as { userId: string }[]
     t.ok(all.every(({ userId }) => userId === person.id))
     t.equal(asked, 1, 'two tabs ask once')
+    hold = undefined
 
     await one.evaluate('watch.signOut()')
     await last(two, null)

@@ -64,10 +64,21 @@ export function watchSession({ path = '/auth' } = {}): SessionWatch {
     }
     return known!.session
   }
+  // The message of the tab that had the lock may arrive after the lock does.
+  const askNext = async () => {
+    if (!isFresh())
+      await new Promise((resolve) => {
+        channel.addEventListener('message', resolve, { once: true })
+        setTimeout(resolve, 500)
+      })
+    return ask()
+  }
   const check = () => {
-    asking ??= navigator.locks.request(name, ask).finally(() => {
-      asking = undefined
-    })
+    asking ??= navigator.locks
+      .request(name, { ifAvailable: true }, (lock) => (lock ? ask() : navigator.locks.request(name, askNext)))
+      .finally(() => {
+        asking = undefined
+      })
     return asking
   }
 
