@@ -48,6 +48,7 @@ const ofMigrations: Record<string, Context> = {
   oauth_logouts: 'oauth',
   manifest_clients: 'oauth',
   manifest_client_secrets: 'oauth',
+  domains: 'tenancy',
   tenant_logos: 'tenancy',
 }
 

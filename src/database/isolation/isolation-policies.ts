@@ -36,6 +36,9 @@ export const frozenPolicies = [
   'decisions system_inserts: insert to bailiwick_system check true',
   'decisions worker_all: all to bailiwick_worker using true check true',
   `departments worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
+  `domains worker_purges: delete to bailiwick_worker using ${ofPurgedTenant}`,
+  'domains system_reads: select to bailiwick_system using true',
+  'domains worker_reads: select to bailiwick_worker using true',
   'erasures system_inserts: insert to bailiwick_system check true',
   'erasures worker_all: all to bailiwick_worker using true check true',
   'event_sequences system_feeds: all to bailiwick_system using true check true',
@@ -161,6 +164,7 @@ export const tablesOfPeople: Record<string, string> = {
 /** Unique indexes without tenant_id. A collision reveals a hidden row; each line says why that is safe. */
 export const globalKeys: Record<string, string> = {
   console_sessions_cookie_hash_key: 'hashes of 256 random bits: a collision cannot be guessed',
+  domains_verified: 'who verifies a domain shows in the public DNS that it is theirs',
   link_tokens_token_hash_key: 'hashes of 256 random bits: a collision cannot be guessed',
   otp_devices_single: "led by the user, so only the user's own rows can collide",
   passkeys_credential: 'a credential id names one key everywhere, and a person cannot guess that of another',
