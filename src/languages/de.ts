@@ -108,6 +108,9 @@ const actions = {
   'oauth_resource:create': 'API registrieren',
   'oauth_resource:update': 'API ändern',
   'oauth_resource:delete': 'API löschen',
+  'domain:create': 'Domain beanspruchen',
+  'domain:update': 'Domain ändern',
+  'domain:delete': 'Domain aufgeben',
   'webhook:create': 'Webhook anlegen',
   'webhook:update': 'Webhook ändern',
 }
@@ -405,6 +408,27 @@ export const de: Texts = {
             ? 'Führen Sie das Vorhaben in der Anwendung aus, bevor die Genehmigung abläuft. Sie gilt einmal.'
             : outcomes[outcome].next,
         ],
+      }),
+      domain_missing: ({ tenantName, domain, record, until }, { moment }) => ({
+        subject: 'Der Eintrag einer Domain fehlt',
+        says: [
+          `„${tenantName}“ hat die Domain ${domain} durch einen Eintrag im DNS bestätigt. Der Eintrag ist nicht mehr da.`,
+        ],
+        facts: [
+          ['Eintrag', record],
+          ['Die Domain ist verloren am', moment(until)],
+        ],
+        next: [
+          'Tragen Sie ihn wieder ein, und lassen Sie ihn stehen. Ist die Domain verloren, so führen ihre Adressen keine neuen Personen in Ihre Organisation.',
+        ],
+      }),
+      domain_lost: ({ tenantName, domain, record }) => ({
+        subject: 'Ihre Organisation hat eine Domain verloren',
+        says: [
+          `Im DNS fehlt der Eintrag von ${domain} seit 14 Tagen. Deshalb hat „${tenantName}“ die Domain verloren: Ihre Adressen führen keine neuen Personen in Ihre Organisation.`,
+        ],
+        facts: [['Eintrag', record]],
+        next: ['Tragen Sie ihn wieder ein, und bestätigen Sie die Domain dann erneut.'],
       }),
       impersonated: ({ tenantName, actor, reason }) => ({
         subject: 'Jemand hat in einer Organisation in Ihrem Namen gehandelt',

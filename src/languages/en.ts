@@ -86,6 +86,9 @@ const actions = {
   'oauth_resource:create': 'Register an API',
   'oauth_resource:update': 'Change an API',
   'oauth_resource:delete': 'Delete an API',
+  'domain:create': 'Claim a domain',
+  'domain:update': 'Change a domain',
+  'domain:delete': 'Give a domain up',
   'webhook:create': 'Create a webhook',
   'webhook:update': 'Change a webhook',
 }
@@ -417,6 +420,31 @@ export const en = {
             : outcomes[outcome].next,
         ],
       })),
+      domain_missing: mail<{ tenantName: string; domain: string; record: string; until: number }>(
+        ({ tenantName, domain, record, until }, { moment }) => ({
+          subject: 'The record of a domain is missing',
+          says: [
+            `“${tenantName}” has verified the domain ${domain} by a record in the DNS. The record is not there any more.`,
+          ],
+          facts: [
+            ['Record', record],
+            ['The domain is lost on', moment(until)],
+          ],
+          next: [
+            'Add the record again, and leave it there. When the domain is lost, addresses of it lead no new people into your organisation.',
+          ],
+        }),
+      ),
+      domain_lost: mail<{ tenantName: string; domain: string; record: string }>(
+        ({ tenantName, domain, record }) => ({
+          subject: 'A domain of your organisation is lost',
+          says: [
+            `The DNS has not had the record of ${domain} for 14 days. So “${tenantName}” has lost the domain: addresses of it lead no new people into your organisation.`,
+          ],
+          facts: [['Record', record]],
+          next: ['Add the record again, and then verify the domain again.'],
+        }),
+      ),
       impersonated: mail<{ tenantName: string; actor: string; reason: string }>(
         ({ tenantName, actor, reason }) => ({
           subject: 'Someone acted as you in an organisation',

@@ -1,5 +1,16 @@
 import { samplerNames } from '../observe/tracing/begin-tracing.ts'
-import { boolean, databaseUrl, fraction, hostList, http, oneOf, setting, text, wholeNumber } from './forms.ts'
+import {
+  boolean,
+  databaseUrl,
+  fraction,
+  hostList,
+  http,
+  oneOf,
+  serverList,
+  setting,
+  text,
+  wholeNumber,
+} from './forms.ts'
 
 const requireTls = (about: string) => setting(boolean, undefined, about, { shown: '`REQUIRE_TLS`' })
 
@@ -59,6 +70,12 @@ export const connectionSettings = {
     [],
     'The only hosts for which that holds, comma-separated: `shop.internal`, or `*.internal` for its subdomains',
     { shown: 'none' },
+  ),
+  DNS_RESOLVERS: setting(
+    serverList,
+    [],
+    'Servers that are asked for the records of domains, comma-separated: `192.0.2.53`, or `192.0.2.53:5353`. The first two must agree',
+    { shown: "the system's" },
   ),
   OPA_PATH: setting(text, undefined, 'The pinned `opa`; when unset, it is searched for, or built by Go'),
   POLICIES_DIR: setting(

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { z } from 'zod'
 
 /** A setting: how its text is read, its default, and its description in docs/reference/settings.md. */
@@ -58,6 +59,12 @@ export const hostList = (value: string) =>
   list(value.toLowerCase()).map((host) => {
     domainName(host.replace(/^\*\./, ''))
     return host
+  })
+/** IP addresses, each with a port after it or without, IPv6 with a port in brackets. */
+export const serverList = (value: string) =>
+  list(value).map((server) => {
+    const [, address = server] = /^\[?(.+?)\]?:\d{1,5}$/.exec(isIP(server) ? '' : server) ?? []
+    return isIP(address) ? server : fail(`must hold IP addresses such as 192.0.2.53:53: ${server} is none`)
   })
 /** Origins of pages (`https://app.example.com`) and of Android apps (`android:apk-key-hash:…`). */
 export const originList = (value: string) => {

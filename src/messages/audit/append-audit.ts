@@ -38,6 +38,7 @@ type AuditAction =
   | 'webhook:disable'
   | 'webhook:throttle'
   | 'decision:throttle'
+  | 'domain:check'
   | 'api_key:revoke'
 
 /** The old and new value of each changed field. The log has only a digest of long ones. */

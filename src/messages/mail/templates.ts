@@ -7,7 +7,7 @@ import { message, name, reason } from './free-text.ts'
 import { keyTemplates } from './key-templates.ts'
 import { type Letter, letter, type Stationery } from './letter.ts'
 import { sessionTemplates } from './session-templates.ts'
-import { notice, template } from './template.ts'
+import { moment, notice, template } from './template.ts'
 
 const factor = z.enum(['passkey', 'totp', 'email', 'static'])
 const origin = z.object({ how: z.enum(['made', 'changed']), at: z.number() })
@@ -56,6 +56,8 @@ export const templates = {
   ...addressTemplates,
   ...keyTemplates,
   ...approvalTemplates,
+  domain_missing: notice({ tenantName: name, domain: z.string(), record: z.string(), until: moment }),
+  domain_lost: notice({ tenantName: name, domain: z.string(), record: z.string() }),
   impersonated: notice({ firstName: name, tenantName: name, actor: z.string(), reason }),
 }
 

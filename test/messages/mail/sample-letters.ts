@@ -67,6 +67,17 @@ export const samples: { [Name in TemplateName]: Variables<Name> } = {
     tenantName,
     link: approval,
   },
+  domain_missing: {
+    tenantName,
+    domain: 'nordwind.example',
+    record: '_bailiwick.nordwind.example TXT "bailiwick-verification=0f3c"',
+    until: Date.UTC(2026, 10, 30, 9),
+  },
+  domain_lost: {
+    tenantName,
+    domain: 'nordwind.example',
+    record: '_bailiwick.nordwind.example TXT "bailiwick-verification=0f3c"',
+  },
   impersonated: {
     firstName,
     tenantName,
