@@ -10,7 +10,6 @@ import { approvalExpiry } from './approval-expiry.ts'
 import { type WorkerDeps, WorkerSettingsMissing } from './deps.ts'
 import { eventFanout } from './event-fanout.ts'
 import { execution } from './execution.ts'
-import { invitationExpiry } from './invitation-expiry.ts'
 import { logout } from './logout.ts'
 import { email, notices } from './mail-actors.ts'
 import { canServe } from './open-service.ts'
@@ -19,6 +18,7 @@ import { outageLog } from './outage-log.ts'
 import { outboxRelay } from './outbox-relay.ts'
 import { retention } from './retention.ts'
 import { tenantPurge } from './tenant-purge.ts'
+import { domainCheck, invitationExpiry } from './timed-actors.ts'
 import { webhook } from './webhook.ts'
 import { webhookOnce } from './webhook-once.ts'
 
@@ -33,6 +33,7 @@ export const actors: readonly Actor[] = [
   logout,
   execution,
   invitationExpiry,
+  domainCheck,
   tenantPurge,
   otpExpiry,
   approvalExpiry,
@@ -89,8 +90,8 @@ export async function startActors(
   }
 }
 
-/** The actors that need what the API needs: they carry out its calls, or sign with its keys. */
-const serving: readonly Actor[] = [logout, execution]
+/** The actors that need what the API needs: they carry out its calls, sign with its keys, or read what it reads. */
+const serving: readonly Actor[] = [logout, execution, domainCheck]
 
 /**
  * The named actors, or all. `email` starts `notices` too: mail once had that one actor, and deployments name it. A process without

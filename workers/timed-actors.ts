@@ -1,3 +1,4 @@
+import { checkDomains } from '../src/tenancy/domains/check-domains.ts'
 import { expireInvitations } from '../src/tenancy/invitations/expire-invitations.ts'
 import { defineTimed } from './schedule.ts'
 
@@ -6,4 +7,11 @@ export const invitationExpiry = defineTimed({
   name: 'invitation-expiry',
   every: 60_000,
   run: async ({ db, clock }) => ({ expired: await expireInvitations(db, clock()) }),
+})
+
+/** Looks for the records of verified domains, each once a day. */
+export const domainCheck = defineTimed({
+  name: 'domain-check',
+  every: 600_000,
+  run: ({ db, service, clock }, stopped) => checkDomains({ worker: db, service }, clock(), stopped),
 })
