@@ -64,6 +64,10 @@ export type ReceivedInvitation = { id: string; email: string; roles: (string)[];
 
 export type Invitation = { id: string; email: string; roles: (string)[]; department_id: string | null; external_id: string | null; status: "pending" | "accepted" | "cancelled" | "expired"; invited_by: { id: string; email: string }; message: string; expires_at: string; created_at: string; accepted_at: string | null; accepted_by: string | null; send_count: number }
 
+export type Domain = { id: string; domain: string; status: "pending" | "verified" | "lost"; record: { type: "TXT"; name: string; value: string }; route: "always" | "never"; subdomains: boolean; verified_at: string | null; missing_since: string | null; created_at: string }
+
+export type DomainLoan = { tenant: string }
+
 export type AttributeDefinition = { id: string; key: string; display_name: string; category: "subject" | "resource" | "action" | "environment"; data_type: "string" | "integer" | "number" | "boolean" | "datetime" | "ip" | "array"; allowed_values: (string | number | boolean)[] | null; is_required: boolean; description: string; source: "registered" | "caller"; managed_by: string | null; is_system: boolean; created_at: string }
 
 export type RegisteredResource = { id: string; resource_type: string; resource_id: string; owner_id: string | null; department_id: string | null; attributes: Record<string, unknown>; created_at: string; updated_at: string }
@@ -151,6 +155,8 @@ export interface EventTypes {
   'tenant.invitation_cancelled': { invitation_id: string }
   'tenant.invitation_accepted': { invitation_id: string }
   'tenant.invitation_expired': { invitation_id: string }
+  'tenant.domain_verified': { domain_id: string; domain: string }
+  'tenant.domain_lost': { domain_id: string; domain: string }
   'tenant.mail_refused': { mail_id: string; template: string }
   'application.client_created': { client_id: string }
   'application.client_updated': { client_id: string }
@@ -310,6 +316,15 @@ export interface Operations {
   'GET /tenants/{id}/invitations/{iid}/': { query: {  }; body: undefined; answer: Invitation }
   'POST /tenants/{id}/invitations/{iid}/cancel/': { query: {  }; body: undefined; answer: Invitation }
   'POST /tenants/{id}/invitations/{iid}/resend/': { query: {  }; body: undefined; answer: Invitation }
+  'GET /domains/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (Domain)[]; count: number | null } }
+  'POST /domains/': { query: {  }; body: { domain: string; route?: "always" | "never"; subdomains?: boolean }; answer: Domain; stored: true }
+  'GET /domains/{id}/': { query: {  }; body: undefined; answer: Domain }
+  'PATCH /domains/{id}/': { query: {  }; body: { route?: "always" | "never"; subdomains?: boolean }; answer: Domain; stored: true }
+  'DELETE /domains/{id}/': { query: {  }; body: undefined; answer: undefined; stored: true }
+  'POST /domains/{id}/verify/': { query: {  }; body: undefined; answer: Domain }
+  'GET /domains/{id}/loans/': { query: {  }; body: undefined; answer: { results: (DomainLoan)[] } }
+  'POST /domains/{id}/loans/': { query: {  }; body: { tenant: string }; answer: DomainLoan; stored: true }
+  'DELETE /domains/{id}/loans/{tenant}/': { query: {  }; body: undefined; answer: undefined; stored: true }
   'GET /attribute-definitions/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; category?: "subject" | "resource" | "action" | "environment"; data_type?: "string" | "integer" | "number" | "boolean" | "datetime" | "ip" | "array"; managed_by?: string; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (AttributeDefinition)[]; count: number | null } }
   'POST /attribute-definitions/': { query: {  }; body: { key: string; display_name?: string; category: "subject" | "resource" | "action" | "environment"; data_type: "string" | "integer" | "number" | "boolean" | "datetime" | "ip" | "array"; allowed_values?: (string | number | boolean)[] | null; is_required?: boolean; description?: string; source?: "registered" | "caller" }; answer: AttributeDefinition }
   'GET /attribute-definitions/{id}/': { query: {  }; body: undefined; answer: AttributeDefinition }
@@ -398,6 +413,8 @@ export const repeatable: ReadonlySet<string> = new Set([
   'POST /tenants/{id}/roles/',
   'POST /tenants/{id}/departments/',
   'POST /tenants/{id}/invitations/',
+  'POST /domains/',
+  'POST /domains/{id}/loans/',
   'POST /attribute-definitions/',
   'POST /policies/',
   'POST /approval-requests/',

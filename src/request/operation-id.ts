@@ -20,8 +20,13 @@ export function operationId(route: Route): string {
     ...(isOwn ? ['own'] : []),
     ...(route.method === 'PATCH' ? ['partial'] : []),
     ...(route.file ? ['upload'] : []),
+    // Below an object: the POST that adds is named alike.
+    ...(isRemoval(route) ? ['remove'] : []),
   ].join('_')
 }
+
+const isRemoval = ({ method, action, path }: Route) =>
+  method === 'DELETE' && action.endsWith(':update') && /:\w+$/.test(path)
 
 /** One action often covers a list and its entries; their operation ids must differ. */
 const actionOnOne = ({ action, method, path }: Route) =>

@@ -52,6 +52,7 @@ import { requestPath } from '../request/request-path.ts'
 import type { Route } from '../request/route.ts'
 import { version } from '../settings/version.ts'
 import { departmentRoutes } from '../tenancy/departments/routes.ts'
+import { domainRoutes } from '../tenancy/domains/routes.ts'
 import { invitationRoutes } from '../tenancy/invitations/routes.ts'
 import { memberRoutes } from '../tenancy/members/routes.ts'
 import { roleRoutes } from '../tenancy/roles/routes.ts'
@@ -79,6 +80,7 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...roleRoutes(deps),
   ...departmentRoutes(deps),
   ...invitationRoutes(deps),
+  ...domainRoutes(deps),
   ...attributeRoutes(deps),
   ...resourceRoutes(deps),
   ...policyRoutes(deps),

@@ -2,6 +2,8 @@ import type { ObjectFinders } from '../lists/find-object.ts'
 import { lister, listerOfAll, type ObjectListers } from '../lists/list-objects.ts'
 import { departmentResource } from './departments/department-schemas.ts'
 import { departmentList, findDepartment, listDepartments } from './departments/store.ts'
+import { domainResource } from './domains/domain-schemas.ts'
+import { domainList, findDomain, listDomains } from './domains/store.ts'
 import { invitationResource } from './invitations/invitation-schemas.ts'
 import { findInvitation, invitationList, listInvitations } from './invitations/store.ts'
 import { accountList, findAccount, listAccounts } from './members/account-store.ts'
@@ -36,6 +38,10 @@ export const tenancyObjects: ObjectFinders = {
     const department = await findDepartment(read, tenantId, id)
     return department && departmentResource(department)
   },
+  async domain(read, { tenantId }, id) {
+    const domain = await findDomain(read, { tenantId, id })
+    return domain && domainResource(domain)
+  },
   async invitation(read, { tenantId, now }, id) {
     const invitation = await findInvitation(read, tenantId, id, now)
     return invitation && invitationResource(invitation)
@@ -60,6 +66,7 @@ export const tenancyLists: ObjectListers = {
     (tx, { tenantId }, page) => listDepartments(tx, tenantId, page),
     departmentResource,
   ),
+  domain: lister(domainList, (tx, { tenantId }, page) => listDomains(tx, tenantId, page), domainResource),
   invitation: lister(
     invitationList,
     (tx, { tenantId, now }, page) => listInvitations(tx, tenantId, page, now),

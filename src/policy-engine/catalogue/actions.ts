@@ -134,6 +134,12 @@ export const actions = {
   'invitation:resend': granted(managers),
   'invitation:accept': selfOnly(tenantless),
   'invitation:list_own': selfOnly(),
+  'domain:list': granted(readers),
+  'domain:read': granted(readers),
+  'domain:create': granted(managers, gate),
+  'domain:update': granted(managers, gate),
+  'domain:delete': granted(managers, gate),
+  'domain:verify': granted(owners),
 
   'policy:list': granted(readers, ownerExempt),
   'policy:read': granted(readers, ownerExempt),

@@ -2,7 +2,6 @@
 export const reservedResources: readonly string[] = [
   'connection',
   'directory',
-  'domain',
   'installation',
   'scim',
   'support_access',
@@ -14,6 +13,7 @@ export const reservedName = (resource: string): string =>
 
 /** Resources that were free for applications until a migration: it waits until none of theirs has the name. */
 export const takenBy: Readonly<Record<string, string>> = {
+  domain: '0165-domains.sql',
   oauth: '0154-policies-decide-applications.sql',
   oauth_client: '0145-oauth-clients.sql',
   oauth_grant: '0147-ids-of-grants.sql',

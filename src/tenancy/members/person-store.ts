@@ -49,6 +49,16 @@ export const listProvenAddressesOf = (
     select m.email from memberships m
     where m.tenant_id = ${tenantId} and m.user_id = any(${sql.array([...userIds], 'uuid')}) and m.email_verified`)
 
+/** The proven addresses of up to 20 owners of a tenant who can sign in, those first who joined first. */
+export const listOwnerAddresses = (tx: Tx, tenantId: string): Promise<readonly string[]> =>
+  tx.anyFirst(sql.type(emailRow)`
+    select m.email from roles r
+    join membership_roles mr on mr.tenant_id = ${tenantId} and mr.role_id = r.id
+    join memberships m on m.tenant_id = ${tenantId} and m.id = mr.membership_id
+    where r.tenant_id = ${tenantId} and r.is_system and r.name = 'owner'
+      and m.status = 'active' and m.is_active and m.email_verified
+    order by m.joined_at, m.id limit 20`)
+
 // person_memberships says in which tenants a person is a member, so that what asks for all of them finds each by its tenant
 // (src/database/memberships-of.ts). Each statement that inserts or deletes memberships of people calls a function of
 // this file in its transaction, after the statement. An erased person's rows go with the row in `users`.

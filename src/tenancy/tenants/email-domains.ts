@@ -1,3 +1,4 @@
+import { domainToASCII } from 'node:url'
 import { z } from 'zod'
 import type { Tx } from '../../database/executor/transaction.ts'
 import { invalidField } from '../../errors.ts'
@@ -6,10 +7,12 @@ import { findTenantRequiringDomain } from '../members/store.ts'
 const label = '[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?'
 const domain = new RegExp(`^(${label}\\.)+(?!\\d+$)${label}$`)
 
+const asLabels = (text: string) => (/^[\0-\x7f]*$/.test(text) ? text : domainToASCII(text))
+
 /** An e-mail domain as it is stored: lower case, A-labels, no trailing dot. */
 export const domainName = z
   .string('Give each domain as text.')
-  .transform((text) => text.trim().toLowerCase().replace(/\.$/, ''))
+  .transform((text) => asLabels(text.trim().toLowerCase().replace(/\.$/, '')))
   .refine((text) => text.length <= 253 && domain.test(text), 'Enter a domain, such as example.com.')
   .meta({ example: 'example.com' })
 

@@ -135,6 +135,10 @@ export function findTenant(tx: Read, tenantId: string, userId: string): Promise<
 export const hasSlug = (read: Read, tenantId: string, slug: string): Promise<boolean> =>
   read.exists(sql.unsafe`select 1 from tenants where id = ${tenantId} and slug = ${slug}`)
 
+/** Whether there is a tenant that is not deleted. As the system role. */
+export const isTenant = (read: Read, id: string): Promise<boolean> =>
+  read.exists(sql.unsafe`select 1 from tenants where id = ${id} and deleted_at is null`)
+
 /** A person's tenants. */
 export const tenantList = defineList({
   id: { column: sql.fragment`t.id`, field: 'id' },
