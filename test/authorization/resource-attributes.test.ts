@@ -56,6 +56,7 @@ const left = `${members}${await memberId(leaver)}/`
 
 // Attributes that are not built in have to be defined.
 await created('/api/v1/attribute-definitions/', { key: 'url', category: 'resource', data_type: 'string' })
+await created('/api/v1/attribute-definitions/', { key: 'domain', category: 'resource', data_type: 'string' })
 // Inactive, so that nothing is delivered to it.
 const hook = `/api/v1/webhooks/${await created('/api/v1/webhooks/', { url: 'https://receiver.example/', is_active: false })}/`
 
@@ -70,6 +71,8 @@ const client = `${clients}${await created(clients, application('One'))}/`
 const servers = '/api/v1/oauth-resources/'
 const serverOf = (name: string) => ({ name, identifier: `https://${name}.example`.toLowerCase() })
 const server = `${servers}${await created(servers, serverOf('One'))}/`
+const domains = '/api/v1/domains/'
+const domain = `${domains}${await created(domains, { domain: 'one.example' })}/`
 
 const named: [unknown, unknown] = ['One', 'Other']
 const changes: Change[] = [
@@ -274,6 +277,30 @@ const changes: Change[] = [
     attribute: 'name',
     values: named,
     shows: servers,
+  },
+  {
+    action: 'domain:create',
+    method: 'post',
+    path: domains,
+    body: { domain: 'two.example' },
+    attribute: 'domain',
+    values: ['two.example', 'x'],
+  },
+  {
+    action: 'domain:update',
+    method: 'patch',
+    path: domain,
+    body: { route: 'never' },
+    attribute: 'domain',
+    values: ['one.example', 'x'],
+  },
+  {
+    action: 'domain:delete',
+    method: 'delete',
+    path: domain,
+    attribute: 'domain',
+    values: ['one.example', 'x'],
+    shows: domains,
   },
   {
     action: 'policy:create',

@@ -52,6 +52,11 @@ const applications = [await created(clients, application('One')), await created(
 const servers = '/api/v1/oauth-resources/'
 const server = (name: string) => ({ name, identifier: `https://${name}.example`.toLowerCase() })
 const apis = [await created(servers, server('One')), await created(servers, server('Two'))]
+const domains = '/api/v1/domains/'
+const claims = [
+  await created(domains, { domain: 'one.example' }),
+  await created(domains, { domain: 'two.example' }),
+]
 
 const hook = await created('/api/v1/webhooks/', { url: 'https://receiver.example/' })
 
@@ -108,6 +113,14 @@ const tries: Try[] = [
     body: { name: 'Uno' },
   },
   { action: 'oauth_resource:delete', method: 'delete', path: `${servers}${apis[1]!.id}/` },
+  { action: 'domain:create', method: 'post', path: domains, body: { domain: 'three.example' } },
+  {
+    action: 'domain:update',
+    method: 'patch',
+    path: `${domains}${claims[0]!.id}/`,
+    body: { route: 'never' },
+  },
+  { action: 'domain:delete', method: 'delete', path: `${domains}${claims[1]!.id}/` },
   { action: 'policy:create', method: 'post', path: policies, body: rule },
   {
     action: 'policy:update',
