@@ -1,10 +1,11 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { parseEnv, promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { snippets } from '../../packages/console/applications/snippets.ts'
 import { noChromium, openTab } from '../helpers/chromium.ts'
@@ -30,9 +31,9 @@ interface Registered {
   origin: string
 }
 
-async function register(path: string, more: object = {}): Promise<Registered> {
+async function register(path: string, more: object = {}, host = '127.0.0.1'): Promise<Registered> {
   const port = await freePort()
-  const origin = `http://127.0.0.1:${port}`
+  const origin = `http://${host}:${port}`
   const made = await openApplication(service, person, { redirect_uris: [origin + path], ...more })
   return { clientId: made.client.id, secret: made.secret, port, origin }
 }
@@ -122,6 +123,31 @@ for (const method of ['client_secret_basic', 'client_secret_post'] as const)
     const app = await startProgram(t, command, client.port, { env: {}, cwd: at })
     t.match(await whoSignsIn(app, '/login'), { sub: person.id, email: person.email })
   })
+
+tried('Auth.js 5 in Next.js, as the console writes it', install.next, async (t, folder) => {
+  const path = '/api/auth/callback/bailiwick'
+  // Next takes 127.0.0.1 in a request for localhost, also in the redirect URI.
+  const client = await register(path, {}, 'localhost')
+  const { '.env.local': own = '', ...files } = written(
+    'Next.js with Auth.js',
+    client,
+    path,
+    'client_secret_basic',
+  )
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true })
+    await writeFile(join(folder, name), text)
+  }
+  const secrets = { AUTH_SECRET: 'x'.repeat(32), AUTH_URL: client.origin }
+  const env = { ...parseEnv(own), ...secrets, HOSTNAME: '127.0.0.1', NEXT_TELEMETRY_DISABLED: '1' }
+  const next = join(folder, 'node_modules/next/dist/bin/next')
+  await promisify(execFile)(process.execPath, [next, 'build'], {
+    cwd: folder,
+    env: { ...process.env, ...env },
+  })
+  const app = await startProgram(t, [process.execPath, next, 'start'], client.port, { env, cwd: folder })
+  t.match(await whoSignsIn(app, '/sign-in'), { email: person.email })
+})
 
 tried('oidc-client-ts, in a browser', install.npm, async (t, folder) => {
   if (noChromium) return skip(t, noChromium)

@@ -25,6 +25,17 @@ const npmPackages = [
   'passport@0.7.0',
   'passport-openidconnect@0.1.2',
 ]
+const nextPackages = [
+  '@types/node@24',
+  '@types/react@19',
+  'next@16.4.6',
+  'next-auth@5.0.0-beta.30',
+  'react@19',
+  'react-dom@19',
+  'typescript@5',
+]
+// next-auth 4 names a later @auth/core as an optional peer; nothing here needs it.
+const quietly = ['--no-audit', '--no-fund', '--no-save', '--ignore-scripts', '--legacy-peer-deps']
 const pythonPackages = [
   'Authlib==1.9.10',
   'Django==5.2.19',
@@ -39,11 +50,17 @@ export const install = {
   npm: atFirst(async () => {
     const folder = join(cache, 'npm')
     await mkdir(folder, { recursive: true })
-    // next-auth names a later @auth/core as an optional peer; nothing here needs it.
-    const quiet = ['--no-audit', '--no-fund', '--no-save', '--ignore-scripts', '--legacy-peer-deps']
     if (!existsSync(join(folder, 'node_modules/passport-openidconnect')))
-      await exec('npm', ['install', '--prefix', folder, ...quiet, ...npmPackages], { cwd: folder })
+      await exec('npm', ['install', '--prefix', folder, ...quietly, ...npmPackages], { cwd: folder })
     await cp(apps, folder, { recursive: true, filter: (path) => !path.endsWith('.py') })
+    return folder
+  }),
+  /** A Next application without the files that the console writes; `next build` runs in its folder. */
+  next: atFirst(async () => {
+    const folder = join(cache, 'next')
+    await cp(join(apps, 'next'), folder, { recursive: true })
+    if (!existsSync(join(folder, 'node_modules/next-auth')))
+      await exec('npm', ['install', '--prefix', folder, ...quietly, ...nextPackages], { cwd: folder })
     return folder
   }),
   python: atFirst(async () => {

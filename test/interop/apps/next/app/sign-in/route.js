@@ -1,0 +1,3 @@
+import { signIn } from '@/auth'
+
+export const GET = () => signIn('bailiwick', { redirectTo: '/' })
