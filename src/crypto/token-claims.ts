@@ -15,6 +15,13 @@ const common = {
   exp: seconds,
 }
 
+const { sid: _sid, ...withoutSession } = common
+const ofApplication = {
+  ...withoutSession,
+  client_id: z.string().regex(/^bwa_[0-9A-Za-z]{44}$/),
+  scope: z.string().default(''),
+}
+
 /**
  * The claims that the code reads from each kind of token; others are dropped. `typ` and `token_type` both name the
  * kind, and no consumer accepts another kind (RFC 8725 §3.11).
@@ -45,19 +52,15 @@ export const claimsSchema = {
   otp_pending: z.object({ ...common, token_type: z.literal('otp_pending') }),
   /** Of an application (RFC 9068), for this API: the audience tells it from the others. The provider signs it. */
   oauth: z.object({
-    sub: common.sub,
-    tenant_id: common.tenant_id,
-    jti: common.jti,
-    iat: common.iat,
-    exp: common.exp,
-    client_id: z.string().regex(/^bwa_[0-9A-Za-z]{44}$/),
-    scope: z.string().default(''),
-    /** The grant that its person gave; absent in a token of the application itself. */
+    ...ofApplication,
+    /** The grant that its person gave; absent in a token of a machine. */
     gid: uuid.optional(),
     auth_time: seconds.optional(),
     acr: z.enum(['aal1', 'aal2']).optional(),
     amr: z.array(z.string()).readonly().optional(),
   }),
+  /** Of a machine, for any resource. No API takes a token because it is one. */
+  machine: z.object({ ...ofApplication, aud: z.string(), gid: z.undefined().optional() }),
 }
 
 export type TokenKind = keyof typeof claimsSchema

@@ -9,6 +9,7 @@ const headerType: Record<TokenKind, string> = {
   refresh: 'rt+jwt',
   otp_pending: 'otp+jwt',
   oauth: 'at+jwt',
+  machine: 'at+jwt',
 }
 
 const whenExpired: Record<TokenKind, string> = {
@@ -16,6 +17,7 @@ const whenExpired: Record<TokenKind, string> = {
   refresh: 'The refresh token has expired. Sign in again.',
   otp_pending: 'The temporary token has expired. Sign in again.',
   oauth: 'The access token has expired. Refresh it, or authorize again.',
+  machine: 'The access token has expired. Get another one.',
 }
 
 /** A signing key, with its public part for verifiers. */
@@ -41,7 +43,7 @@ export interface KeyRing {
 }
 
 /** The kinds that the service gives its own clients. */
-type OwnKind = Exclude<TokenKind, 'oauth'>
+type OwnKind = Exclude<TokenKind, 'oauth' | 'machine'>
 
 /** The audience of tokens that applications get for this API (RFC 8707), by its issuer: never that of a person's own. */
 export const apiAudience = (issuer: string): string => `${issuer}/api/v1`
@@ -68,8 +70,9 @@ const audienceOf = (kind: OwnKind, { issuer, audience }: KeyRing) => (kind === '
  * Refresh and temporary tokens of release 0.1 have the audience of access tokens; they are accepted until they expire.
  */
 function acceptedAudiences(kind: TokenKind, { audience }: KeyRing, issuer: string) {
-  if (kind === 'oauth') return apiAudience(issuer)
-  return kind === 'access' ? audience : [issuer, audience]
+  if (kind === 'machine') return {}
+  if (kind === 'oauth') return { audience: apiAudience(issuer) }
+  return { audience: kind === 'access' ? audience : [issuer, audience] }
 }
 
 /** The issuer that a token has to name. */
@@ -134,7 +137,7 @@ export function createTokenSigner(
       },
       {
         issuer,
-        audience: acceptedAudiences(kind, inForce, issuer),
+        ...acceptedAudiences(kind, inForce, issuer),
         typ: headerType[kind],
         algorithms: [...new Set(keys.map((k) => k.algorithm))],
         currentDate: new Date(now),

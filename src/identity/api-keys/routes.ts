@@ -7,10 +7,9 @@ import { withoutPassword } from '../../request/guarded-call.ts'
 import { pathId } from '../../request/path-id.ts'
 import { overtaken, type Route, route, type Target } from '../../request/route.ts'
 import { findAccount } from '../../tenancy/members/account-store.ts'
-import { assertGrantable, assertMayDescribe, holderOf } from '../../tenancy/roles/grantable-roles.ts'
 import { misspeltPermissions } from '../../tenancy/roles/misspelt-permissions.ts'
 import { accountResource } from '../../tenancy/service-accounts/account-schemas.ts'
-import { type LockedAccount, lockAccount } from '../../tenancy/service-accounts/lock-account.ts'
+import { lockHeldAccount } from '../../tenancy/service-accounts/lock-account.ts'
 import { assertCanEnrol } from '../otp/enrolment.ts'
 import { keyReportUses } from '../rate-limits/limits.ts'
 import { holdSignIn } from '../sessions/store.ts'
@@ -51,17 +50,9 @@ const person: Owner = {
 const account: Owner = {
   wanted: ({ caller: { tenantId }, params }) => ({ tenantId, accountId: pathId(params.id) }),
   async lock(tx, { caller, params }) {
-    const { tenantId } = caller
-    const found = await lockAccount(tx, tenantId, pathId(params.id))
-    if (found) assertHolds(caller, found)
-    return found && { tenantId, membershipId: found.id, userId: null }
+    const found = await lockHeldAccount(tx, caller, pathId(params.id))
+    return found && { tenantId: caller.tenantId, membershipId: found.id, userId: null }
   },
-}
-
-/** A key does what its account may do, so it takes all of that to make one. Throws 403. */
-function assertHolds(caller: Caller, account: LockedAccount): void {
-  assertGrantable(holderOf(caller), account.granted)
-  assertMayDescribe(caller, account)
 }
 
 const keys = (deps: Deps, path: string, { wanted }: Owner) =>

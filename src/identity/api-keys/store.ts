@@ -6,7 +6,7 @@ import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
 import { defineList, type ListPage } from '../../lists/list.ts'
 import type { Bearer } from '../../request/caller.ts'
-import { authContextRow, persons, readContext } from '../sessions/context-store.ts'
+import { accountsOf, authContextRow, persons, readContext } from '../sessions/context-store.ts'
 
 /** Whose keys: those of a service account, or of a person in a tenant. */
 export interface KeyHolder {
@@ -226,15 +226,7 @@ export function findKeyContextRow(
            membership_id, revoked_at is not null as is_revoked, expires_at <= ${instant(now)} as is_expired,
            scopes, last_used_at
     from api_keys where tenant_id = ${tenantId} and id = ${id}`
-  const accounts = {
-    users: sql.fragment`(
-      select a.id, a.email, a.first_name, a.last_name, a.email_verified, true as is_active,
-             a.joined_at as date_joined, null::text as locale, null::text as zoneinfo, a.version
-      from memberships a where a.tenant_id = ${tenantId} and a.kind = 'service_account')`,
-    memberColumn: sql.fragment`m.id`,
-    hasFactor: () => sql.fragment`false`,
-  }
-  const holder = subjectType === 'user' ? persons : accounts
+  const holder = subjectType === 'user' ? persons : accountsOf(tenantId)
   const more = sql.fragment`,
     s.membership_id as key_membership_id, s.is_revoked, s.is_expired, s.scopes, s.last_used_at`
   return readContext(read, keyContextRow, { userId, tenantId }, { ...holder, session: key, more })

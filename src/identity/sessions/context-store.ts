@@ -198,6 +198,36 @@ export const persons = {
       or exists (select 1 from passkeys p where p.user_id = ${userId})`,
 }
 
+/** The service accounts of a tenant, in their place. */
+export const accountsOf = (tenantId: string) => ({
+  users: sql.fragment`(
+    select a.id, a.email, a.first_name, a.last_name, a.email_verified, true as is_active,
+           a.joined_at as date_joined, null::text as locale, null::text as zoneinfo, a.version
+    from memberships a where a.tenant_id = ${tenantId} and a.kind = 'service_account')`,
+  memberColumn: sql.fragment`m.id`,
+  hasFactor: () => sql.fragment`false`,
+})
+
+const machineContextRow = authContextRow.extend({ client_scopes: z.array(z.string()) })
+
+/**
+ * The same for the service account that a machine acts as, with the scopes of its client. Null if the client is disabled or
+ * deleted, or acts as another account. It signs in by no session: its time of authentication is 1970.
+ */
+export const findMachineContext = parameterizedJoin(
+  machineContextRow,
+  (machine: { userId: string; tenantId: string; clientId: string }, read) => {
+    const { userId, tenantId, clientId } = machine
+    const session = sql.fragment`
+      select 'aal1' as acr, '{}'::text[] as amr, 'epoch'::timestamptz as auth_time,
+             null::timestamptz as second_factor_at, null::timestamptz as begun_at, false as over, c.scopes as client_scopes
+      from oauth_clients c
+      where c.tenant_id = ${tenantId} and c.id = ${clientId} and c.service_account_id = ${userId} and c.is_active`
+    const more = sql.fragment`, s.client_scopes`
+    return contextQueries(read, machine, { ...accountsOf(tenantId), session, more })
+  },
+)
+
 /** The context of a person in a tenant, with the facts of a `session`. */
 export const authContextWith = (
   tx: Read,

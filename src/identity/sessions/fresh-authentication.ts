@@ -45,6 +45,21 @@ export function assertStrongSession(caller: Caller, now: number): void {
   )
 }
 
+/**
+ * Throws 401 unless the session showed a second factor in the last 10 minutes, or signed in then and MFA is off. `now`
+ * in ms.
+ */
+export function assertFreshSession(caller: Caller, now: number): void {
+  assertFreshSecondFactor(caller, now)
+  if (hasFreshSecondFactor(caller, now) || now - caller.auth.session.authTime <= secondFactorSeconds * 1000)
+    return
+  throw insufficientAuthentication(
+    'aal1',
+    secondFactorSeconds,
+    `Sign in again first, or show a second factor: ${verifyPath}.`,
+  )
+}
+
 /** Throws 401 if the person signed in more than `seconds` ago, by default 15 minutes. `now` in ms. */
 export function assertRecentSignIn({ auth }: Caller, now: number, seconds = signInSeconds): void {
   if (now - auth.session.authTime > seconds * 1000)

@@ -13,6 +13,7 @@ import {
   findAuthContext,
   findGrantContext,
   findHolderContext,
+  findMachineContext,
   findPendingAuthContext,
   findRequesterContext,
   isOverHere,
@@ -24,6 +25,8 @@ export const authContextLoader =
   async (read, bearer) => {
     const now = clock()
     const { impersonatorId, application } = bearer
+    if (application && bearer.subjectType === 'service_account')
+      return loadMachine(read, { ...bearer, application }, config)
     if (application) return loadApplication(read, { ...bearer, application }, { now, config })
     if (bearer.token === 'key') {
       const found = await findKeyContext(read, bearer, now)
@@ -47,10 +50,9 @@ export const authContextLoader =
  */
 async function loadApplication(
   read: Read,
-  { userId, tenantId, sessionId: grantId, application, subjectType }: Bearer & { application: Application },
+  { userId, tenantId, sessionId: grantId, application }: Bearer & { application: Application },
   { now, config }: { now: number; config: Config },
 ): Promise<AuthContext | null> {
-  if (subjectType !== 'user') return null
   const { clientId, scopes, acr, amr, authTime } = application
   const row = await findGrantContext(read, { userId, tenantId, grantId, clientId, now })
   if (!row || (row.membership_id !== null && row.membership_id !== row.granted_membership_id)) return null
@@ -66,7 +68,23 @@ async function loadApplication(
   }
 }
 
-/** A key cannot authenticate again, so it meets no step-up. */
+/**
+ * What a machine may do now as its service account: the scopes of its token that its client still has. Null if the account is
+ * disabled or deleted, the client too, or it acts as another account.
+ */
+async function loadMachine(
+  read: Read,
+  { userId, tenantId, application, subjectType }: Bearer & { application: Application },
+  config: Config,
+): Promise<AuthContext | null> {
+  const { clientId, scopes } = application
+  const row = await findMachineContext(read, { userId, tenantId, clientId })
+  if (!row || row.membership_status === 'suspended') return null
+  const left = scopes.filter((scope) => row.client_scopes.includes(scope))
+  return keyContextOf(authContextOf(row, config), subjectType, left)
+}
+
+/** A key, or a machine, cannot authenticate again, so it meets no step-up. */
 const keyContextOf = (
   { user, session, ...context }: AuthContext,
   type: SubjectType,

@@ -90,7 +90,7 @@ const brief = (membership: OwnMembership) => ({
   status: membership.tenant_status,
 })
 
-/** What a service account reads of itself with its key. */
+/** What a service account reads of itself, with its key or as a machine. */
 export function showAccountProfile(caller: Caller, { id, name, slug, status }: TenantRow) {
   const { auth } = caller
   return new Versioned(auth.user.version, {
@@ -100,7 +100,7 @@ export function showAccountProfile(caller: Caller, { id, name, slug, status }: T
     current_tenant: { id, name, slug, status },
     roles: auth.membership?.roles ?? [],
     permissions: permissionsShown(caller),
-    key: usedKey(caller),
+    key: caller.token === 'key' ? usedKey(caller) : null,
   })
 }
 

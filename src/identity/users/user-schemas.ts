@@ -90,7 +90,7 @@ export const accountProfileSchema = z
     current_tenant: tenantBrief,
     roles: z.array(z.string()),
     permissions: z.array(z.string()),
-    key: usedKey,
+    key: usedKey.nullable(),
   })
   .meta({ id: 'ServiceAccountProfile' })
 

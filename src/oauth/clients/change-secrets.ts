@@ -4,6 +4,7 @@ import { ApiError, invalidState, notFound } from '../../errors.ts'
 import { recordChange } from '../../messages/audit/record-change.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { Caller } from '../../request/caller.ts'
+import { assertMayActAs } from './assert-may-act-as.ts'
 import { assertMayEdit, keepsFirstParty } from './check-client.ts'
 import { clientIdOf, makeSecret } from './client-id.ts'
 import {
@@ -20,16 +21,17 @@ const maxSecrets = 2
 
 /**
  * Gives a locked client a secret, which is shown once. Someone who is no owner ends `first_party` by it. 409 for a client
- * that has none, or two already.
+ * that has none, or two already. That of a machine asks what a key of its account asks.
  */
 export async function addSecret(
   tx: Tx,
-  { clock }: Deps,
+  { clock }: Pick<Deps, 'clock'>,
   caller: Caller,
   client: ClientRow,
 ): Promise<SecretRow & { secret: string }> {
   const key = { tenantId: client.tenant_id, id: client.id }
   assertMayEdit(caller, client, client)
+  await assertMayActAs(tx, { clock }, caller, client)
   if (!usesSecrets(client))
     throw invalidState('This client has no secret.', client.token_endpoint_auth_method)
   if ((await listSecrets(tx, key)).length >= maxSecrets)

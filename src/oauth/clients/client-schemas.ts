@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isOwnScope } from '../../policy-engine/catalogue/actions.ts'
 import { written } from '../../request/body/known-members.ts'
-import { rfc3339, timestamp } from '../../request/body/schemas.ts'
+import { bodyId, rfc3339, timestamp } from '../../request/body/schemas.ts'
 import { permission } from '../../tenancy/roles/permissions.ts'
 import { nameOf } from '../../tenancy/service-accounts/account-schemas.ts'
 import { clientIdOf } from './client-id.ts'
@@ -95,6 +95,9 @@ const editable = {
   groups: oneOf(groupKinds)
     .nullable()
     .meta({ description: 'What the claim `groups` has: names of roles, paths of departments, or both' }),
+  service_account_id: bodyId
+    .nullable()
+    .meta({ description: 'Of the kind `machine`: the service account that it acts as' }),
   is_active: z.boolean('Give is_active as true or false.'),
 }
 
@@ -124,6 +127,7 @@ export const clientSchema = z
     require_par: z.boolean(),
     first_party: z.boolean(),
     groups: z.enum(groupKinds).nullable(),
+    service_account_id: z.uuid().nullable(),
     is_active: z.boolean(),
     created_by: z.uuid(),
     created_at: timestamp,
@@ -131,8 +135,8 @@ export const clientSchema = z
   })
   .meta({ id: 'OAuthClient' })
 
-/** A client as a manifest has it. A device names no organization. */
-export const manifestClient = clientChange.extend({
+/** A client as a manifest has it. A device names no organization, and a machine is of one. */
+export const manifestClient = clientChange.omit({ service_account_id: true }).extend({
   name: editable.name,
   kind: oneOf(['web', 'spa', 'native']).default('web'),
 })
@@ -175,6 +179,7 @@ const settingsOf = (row: ClientFields) => ({
   require_par: row.require_par,
   first_party: row.first_party,
   groups: row.groups,
+  service_account_id: row.service_account_id,
   is_active: row.is_active,
 })
 
@@ -190,7 +195,7 @@ export const clientResource = (row: ClientRow) => {
   }
 }
 
-/** Where a redirect URI leads: its host, or the scheme of an application; empty for devices, which have none. */
+/** Where a redirect URI leads: its host, or the scheme of an application; empty for devices and machines, which have none. */
 export function redirectHost(uri: unknown): string {
   if (uri === undefined) return ''
   const { host, protocol } = new URL(String(uri))

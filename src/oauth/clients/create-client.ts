@@ -6,6 +6,7 @@ import { changesBetween } from '../../messages/audit/append-audit.ts'
 import { recordChange } from '../../messages/audit/record-change.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { Caller } from '../../request/caller.ts'
+import { assertMayActAs } from './assert-may-act-as.ts'
 import { assertMayEdit, assertSound } from './check-client.ts'
 import { defaultsOf } from './client-defaults.ts'
 import { clientIdOf } from './client-id.ts'
@@ -27,6 +28,7 @@ export async function createClient(
   const client = { ...defaultsOf(body.kind), ...body }
   assertSound(client, config)
   assertMayEdit(caller, client, null)
+  await assertMayActAs(tx, { clock }, caller, client)
   await lockTenant(tx, tenantId)
   if ((await countClients(tx, tenantId)) >= maxClients)
     throw new ApiError(409, 'limit_reached', `A tenant can have at most ${maxClients} clients.`)

@@ -10,11 +10,11 @@ import { defaultsOf } from './client-defaults.ts'
 import { type ClientKey, isOfManifest } from './client-id.ts'
 import { findManifestClient, recordManifestUse } from './manifest-store.ts'
 
-export const clientKinds = ['web', 'spa', 'native', 'device'] as const
+export const clientKinds = ['web', 'spa', 'native', 'machine', 'device'] as const
 export type ClientKind = (typeof clientKinds)[number]
 export const authMethods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'] as const
 export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
-export const grantTypes = ['authorization_code', 'refresh_token', deviceGrant] as const
+export const grantTypes = ['authorization_code', 'refresh_token', 'client_credentials', deviceGrant] as const
 export const idTokenAlgorithms = ['RS256', 'ES256', 'EdDSA'] as const
 export const groupKinds = ['roles', 'departments', 'both'] as const
 
@@ -36,6 +36,7 @@ const clientRow = z.object({
   require_par: z.boolean(),
   first_party: z.boolean(),
   groups: z.enum(groupKinds).nullable(),
+  service_account_id: z.uuid().nullable(),
   is_active: z.boolean(),
   consents_from: z.number(),
   created_by: z.uuid(),
@@ -58,8 +59,8 @@ export const usesSecrets = ({ token_endpoint_auth_method: method }: ClientFields
 
 const columns = sql.fragment`
   tenant_id, id, name, kind, redirect_uris, post_logout_redirect_uris, backchannel_logout_uri, scopes, grant_types,
-  token_endpoint_auth_method, jwks, jwks_uri, id_token_signed_response_alg, require_pkce, require_par, first_party, groups, is_active, consents_from,
-  created_by, created_at, last_used_at, version`
+  token_endpoint_auth_method, jwks, jwks_uri, id_token_signed_response_alg, require_pkce, require_par, first_party, groups, service_account_id,
+  is_active, consents_from, created_by, created_at, last_used_at, version`
 
 /** The clients of a tenant. */
 export const clientList = defineList({
@@ -102,12 +103,13 @@ export function insertClient(
   const when = instant(at)
   tx.later(sql.unsafe`
     insert into oauth_clients (tenant_id, id, name, kind, redirect_uris, post_logout_redirect_uris, backchannel_logout_uri,
-      scopes, grant_types, token_endpoint_auth_method, jwks, jwks_uri, id_token_signed_response_alg, require_pkce, require_par, first_party, groups, is_active,
-      consents_from, created_by, created_at, updated_at)
+      scopes, grant_types, token_endpoint_auth_method, jwks, jwks_uri, id_token_signed_response_alg, require_pkce, require_par, first_party, groups, service_account_id,
+      is_active, consents_from, created_by, created_at, updated_at)
     values (${tenantId}, ${id}, ${client.name}, ${client.kind}, ${texts(client.redirect_uris)},
       ${texts(client.post_logout_redirect_uris)}, ${client.backchannel_logout_uri}, ${texts(client.scopes)}, ${texts(client.grant_types)},
       ${client.token_endpoint_auth_method}, ${jsonOrNull(client.jwks)}, ${client.jwks_uri},
-      ${client.id_token_signed_response_alg}, ${client.require_pkce}, ${client.require_par}, ${client.first_party}, ${client.groups}, ${client.is_active}, ${when}, ${createdBy}, ${when}, ${when})`)
+      ${client.id_token_signed_response_alg}, ${client.require_pkce}, ${client.require_par}, ${client.first_party}, ${client.groups}, ${client.service_account_id},
+      ${client.is_active}, ${when}, ${createdBy}, ${when}, ${when})`)
 }
 
 /** Updates a locked client. `at` in ms since 1970. */
@@ -129,7 +131,7 @@ export function changeClient(
       jwks = ${jsonOrNull(client.jwks)}, jwks_uri = ${client.jwks_uri},
       id_token_signed_response_alg = ${client.id_token_signed_response_alg}, require_pkce = ${client.require_pkce},
       require_par = ${client.require_par},
-      first_party = ${client.first_party}, groups = ${client.groups}, is_active = ${client.is_active},
+      first_party = ${client.first_party}, groups = ${client.groups}, service_account_id = ${client.service_account_id}, is_active = ${client.is_active},
       consents_from = ${instant(consents_from)}, version = version + 1, updated_at = ${instant(at)}
     where tenant_id = ${tenantId} and id = ${id}`)
 }

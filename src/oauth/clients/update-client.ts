@@ -6,6 +6,7 @@ import { changesBetween } from '../../messages/audit/append-audit.ts'
 import { recordChange } from '../../messages/audit/record-change.ts'
 import { assertAmong } from '../../request/answer/etag.ts'
 import type { Caller } from '../../request/caller.ts'
+import { assertMayActAs } from './assert-may-act-as.ts'
 import { assertMayEdit, assertSound, keepsFirstParty } from './check-client.ts'
 import { clientIdOf } from './client-id.ts'
 import { auditedClient, type ClientChange } from './client-schemas.ts'
@@ -34,7 +35,10 @@ export async function updateClient(
   if (isDeepStrictEqual(auditedClient(next), auditedClient(client))) return client
   assertSound(next, config)
   // An editor who lacks its permissions can still switch it off.
-  if (!isDeepStrictEqual(given, { is_active: false })) assertMayEdit(caller, next, client)
+  if (!isDeepStrictEqual(given, { is_active: false })) {
+    assertMayEdit(caller, next, client)
+    await assertMayActAs(tx, { clock }, caller, next)
+  }
   const isVoid = answersElsewhere || !isDeepStrictEqual(next.scopes, client.scopes)
   const changed = { ...next, consents_from: isVoid ? at : client.consents_from, version: client.version + 1 }
   const key = { tenantId: client.tenant_id, id: client.id }

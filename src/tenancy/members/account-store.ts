@@ -28,7 +28,9 @@ export type AccountRow = z.infer<typeof accountRow>
 const columns = (tenantId: string) => sql.fragment`
   m.id, m.first_name as name, m.first_name_key as name_key, m.description, m.department_id, m.attributes, m.status,
   m.created_by, m.joined_at as created_at, m.version,
-  (select max(k.last_used_at) from api_keys k where k.tenant_id = ${tenantId} and k.membership_id = m.id) as last_used_at,
+  greatest(
+    (select max(k.last_used_at) from api_keys k where k.tenant_id = ${tenantId} and k.membership_id = m.id),
+    (select max(c.last_used_at) from oauth_clients c where c.tenant_id = ${tenantId} and c.service_account_id = m.id)) as last_used_at,
   array(select r.name from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
         where mr.tenant_id = ${tenantId} and mr.membership_id = m.id order by r.created_at, r.id) as roles`
 
