@@ -10,6 +10,7 @@ export interface OwnClient {
   scopes: readonly string[]
   postLogoutRedirectUris: readonly string[]
   groups: UsableClient['groups']
+  serviceAccountId: string | null
   firstParty: boolean
   requirePkce: boolean
   consentsFrom: number
@@ -29,6 +30,7 @@ export function metadataOf(client: UsableClient, algorithms: readonly string[]) 
     scopes: client.scopes,
     postLogoutRedirectUris: client.post_logout_redirect_uris,
     groups: client.groups,
+    serviceAccountId: client.service_account_id,
     firstParty: client.first_party,
     requirePkce: client.require_pkce,
     consentsFrom: client.consents_from,
@@ -38,7 +40,7 @@ export function metadataOf(client: UsableClient, algorithms: readonly string[]) 
     client_name: client.name,
     application_type: client.kind === 'native' ? 'native' : 'web',
     redirect_uris: client.redirect_uris,
-    response_types: client.kind === 'device' ? [] : ['code'],
+    response_types: /^(device|machine)$/.test(client.kind) ? [] : ['code'],
     grant_types: client.grant_types,
     token_endpoint_auth_method: client.token_endpoint_auth_method,
     ...(usesSecrets(client) && { client_secret: client.secret_hashes.join(',') || 'none' }),

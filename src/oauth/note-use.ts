@@ -9,8 +9,8 @@ export async function noteUse(
   unit: RequestUnit | null,
   use: ClientUse,
 ): Promise<void> {
-  const read = unit?.read?.client
-  if (read?.id === use.client.id && isNoted(read, use, clock())) return
+  const known = [unit?.read?.client, unit?.client].find((client) => client?.id === use.client.id)
+  if (known && isNoted(known, use, clock())) return
   if (unit) unit.use = use
   else
     await writeAsSystem(db, 'a request of an application names its tenant', (together) =>

@@ -23,6 +23,7 @@ import { refreshTokenSeconds, usableClient } from './request-unit.ts'
 import { accessTokenSeconds, resourceIndicators } from './resources/resource-servers.ts'
 import type { ModelKind } from './store.ts'
 import { organizationCheck, ownClient } from './tenant-of-request.ts'
+import { machineTokens, nameAccounts } from './tokens/machine-tokens.ts'
 import { claimsOfToken, type KnownToken, ownTokens, personOf } from './tokens/own-tokens.ts'
 import { keepStructuredTokens } from './tokens/structured-tokens.ts'
 
@@ -75,6 +76,7 @@ export function makeProvider(parts: Parts, keys: ProviderKeys): Provider {
   } satisfies Configuration)
   adaptLibrary(provider, parts)
   keepStructuredTokens(provider)
+  nameAccounts(provider, parts.library)
   return provider
 }
 
@@ -94,6 +96,7 @@ const fixed = {
     revocation: '/oauth/revoke',
   },
   features: {
+    clientCredentials: { enabled: true },
     devInteractions: off,
     dPoP: off,
     pushedAuthorizationRequests: { enabled: true },
@@ -125,6 +128,7 @@ const fixed = {
   ttl: {
     AccessToken: accessTokenSeconds,
     AuthorizationCode: 60,
+    ClientCredentials: accessTokenSeconds,
     DeviceCode: deviceSeconds,
     IdToken: 3_600,
     RefreshToken: refreshTokenSeconds,
@@ -155,6 +159,7 @@ function adapterOf({ deps, library }: Parts, algorithms: readonly string[]): Con
   }
   return (name) => {
     if (name === 'DeviceCode') return deviceCodes(deps, device)
+    if (name === 'ClientCredentials') return machineTokens(deps)
     if (name !== 'Client') return modelAdapter(deps, name as ModelKind, refusals)
     const find = async (id: string) => {
       const key = readClientId(id)

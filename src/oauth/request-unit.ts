@@ -40,6 +40,8 @@ export interface RequestUnit {
   reading: Promise<void> | null
   /** What was read for the holder of a code or token. */
   read: { holder: Holder; client: UsableClient | null; person: AuthContext | null } | null
+  /** The client that was read last. */
+  client: UsableClient | null
   use: ClientUse | null
   /** What is consumed. A refresh token that was consumed before gives its successor again, while that is unused. */
   consumed: { key: string; sessionId: string | null; isRepeat: boolean; successor: string | null } | null
@@ -52,6 +54,7 @@ export const newUnit = (): RequestUnit => ({
   rows: new Map(),
   reading: null,
   read: null,
+  client: null,
   use: null,
   consumed: null,
   models: [],
@@ -89,7 +92,9 @@ export async function usableClient(
   const holder = typeof presents === 'string' ? holderIn(presents) : null
   if (unit && holder && isSame(holder.client, key)) await readOnce(deps, unit, holder, String(presents))
   if (unit?.read && isSame(unit.read.holder.client, key)) return unit.read.client
-  return readSharedAsSystem(deps.db, reason, (read) => findUsableClient(read, key))
+  const client = await readSharedAsSystem(deps.db, reason, (read) => findUsableClient(read, key))
+  if (unit) unit.client = client
+  return client
 }
 
 /** A code or token of a manifest's client has a tenant; its `client_id` has none. */

@@ -5,8 +5,9 @@ import type { PageDeps } from '../../pages/sign-in/calls.ts'
 import type { AuthContext } from '../../request/caller.ts'
 import { type OwnClient, ownOf } from '../client-metadata.ts'
 import type { ProviderKeys } from '../provider-keys.ts'
-import type { Library } from '../provider-types.ts'
+import type { Library, OidcContext } from '../provider-types.ts'
 import { isHeld } from '../tokens/held-scopes.ts'
+import { askingAccount } from '../tokens/machine-tokens.ts'
 import { apiIdentifier, isFree } from './check-resource.ts'
 import { findByIdentifier } from './store.ts'
 
@@ -28,14 +29,19 @@ export function resourceIndicators(
 ): NonNullable<Configuration['features']>['resourceIndicators'] {
   return {
     enabled: true,
-    defaultResource: async (_ctx, _client, granted) => granted as never,
+    // A machine has no other use for a token.
+    defaultResource: async (_ctx, client, granted) =>
+      granted ?? (ownOf(client).kind === 'machine' ? apiIdentifier(deps) : (granted as never)),
     // A request that names no resource gets the one that was authorized.
     useGrantedResource: async () => true,
     async getResourceServerInfo(ctx, identifier, client) {
       const own = ownOf(client)
       const offered = await scopesAt(deps, own, identifier)
       if (!offered) throw new library.errors.InvalidTarget('The client has no such resource')
-      const { person } = (ctx.oidc.account ?? {}) as OwnAccount
+      const person =
+        own.kind === 'machine'
+          ? await askingAccount({ deps, library }, ctx as OidcContext, client as never, identifier)
+          : (ctx.oidc.account as OwnAccount | undefined)?.person
       const scopes = offered.filter(
         (scope) => own.scopes.includes(scope) && (!person || isHeld(memberOf(person), scope)),
       )

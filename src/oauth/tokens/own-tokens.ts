@@ -8,6 +8,7 @@ import { readClientId } from '../clients/client-id.ts'
 import { ownState } from '../due.ts'
 import type { OidcContext, OwnGrant } from '../provider-types.ts'
 import { findByIdentifier } from '../resources/store.ts'
+import { accountOf } from './machine-tokens.ts'
 
 /**
  * A client ends its own tokens, and asks whether they work: as they would at this moment, so the session, the person, the
@@ -17,7 +18,9 @@ export function ownTokens(parts: Parts) {
   const isOwn: IsAllowed = async (_ctx, client, token) => token.clientId === client.clientId
   const isLive: IsAllowed = async (ctx, asking, token) => {
     const client = await clientFor(parts, ctx, asking, token)
-    return !!client && !!(await personOf(parts, ctx, client, token))
+    if (!client) return false
+    if (token.kind !== 'ClientCredentials') return !!(await personOf(parts, ctx, client, token))
+    return (await accountOf(parts.deps, client))?.user.id === token.accountId
   }
   return {
     revocation: { enabled: true, allowedPolicy: isOwn },
@@ -34,6 +37,7 @@ type IsAllowed = (ctx: OidcContext, client: { clientId: string }, token: KnownTo
 
 /** A code or token, as far as it is asked here. */
 export interface KnownToken {
+  kind?: string | undefined
   clientId?: string | undefined
   accountId?: string | undefined
   grantId?: string | undefined

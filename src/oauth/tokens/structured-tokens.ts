@@ -13,6 +13,10 @@ type Untyped = Provider & {
 /** The id of an access token that is a JWT: its text, but not in the form that the library refuses to look up. */
 const idOf = (text: unknown) => (typeof text === 'string' ? text.replaceAll('.', '~') : text)
 
+/** The text of a JWT with this id; null for an id of another form. */
+export const textOf = (id: string): string | null =>
+  id.split('~').length === 3 ? id.replaceAll('~', '.') : null
+
 /**
  * Stores access tokens that are JWTs like all others, by the hash of their text: so their client can revoke and introspect
  * them, and a forged one is unknown. The library keeps nothing of them (reject_structured_tokens.js).
