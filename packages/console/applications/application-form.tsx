@@ -43,6 +43,7 @@ export function ApplicationForm({
   const [opened] = useState(application)
   const known = opened?.body
   const [kind, setKind] = useState(known?.kind ?? 'web')
+  const returns = kind !== 'device' && kind !== 'machine'
   const scopes = known?.scopes ?? fresh
 
   const register = async (form: FormData) => {
@@ -105,7 +106,7 @@ export function ApplicationForm({
         defaultValue={known?.name}
         required
       />
-      {kind !== 'device' && (
+      {returns && (
         <UriFields
           label={words.redirect}
           hint={words.redirectHint}
@@ -113,7 +114,7 @@ export function ApplicationForm({
           known={known?.redirect_uris ?? []}
         />
       )}
-      {known && kind !== 'device' && (
+      {known && returns && (
         <UriFields
           label={words.logout}
           hint={words.logoutHint}
@@ -157,10 +158,13 @@ export function ApplicationForm({
   )
 }
 
+/** A machine is registered by the API: it takes a service account. */
+const offered = Object.entries(texts.kinds).filter(([kind]) => kind !== 'machine')
+
 const KindChoice = ({ onChoose }: { onChoose: (kind: Kind) => void }) => (
   <fieldset className="choices">
     <legend className="field-label">{words.kind}</legend>
-    {Object.entries(texts.kinds).map(([kind, { name, about }]) => (
+    {offered.map(([kind, { name, about }]) => (
       <label className="choice" key={kind}>
         <input
           type="radio"

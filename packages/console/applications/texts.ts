@@ -21,6 +21,10 @@ export const texts = {
       name: 'Native app',
       about: 'Is installed on a phone or a computer. It has no secret, and uses PKCE.',
     },
+    machine: {
+      name: 'Machine',
+      about: 'Acts for no person, as a service account: a job, another service.',
+    },
     device: {
       name: 'Device',
       about: 'Has no browser, such as a television or a command line: its person enters a code here.',
