@@ -72,9 +72,6 @@ const isOfBrowser = (path: string) => /^\/oauth\/(authorize|device\/)/.test(path
 
 /** Says who is signed in, and what a page may do that posts the answer to the application. */
 async function beginAuthorization(deps: PageDeps, calls: Calls, http: Context): Promise<void> {
-  // Postgres stores no NUL.
-  if (http.querystring.includes('%00'))
-    throw new ApiError(400, 'parse_error', 'A parameter has a NUL character.')
   await deps.limiters.take(authorizeUses(http.state.requestInfo.ip))
   http.cookies.secure = deps.publicUrl().startsWith('https:')
   // The library adds the digest of its script. The form leads to the application, and on to where that leads.

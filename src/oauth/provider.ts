@@ -22,7 +22,7 @@ import { type Library, type OidcContext, type OwnGrant, type Provider, requestOf
 import { refreshTokenSeconds, usableClient } from './request-unit.ts'
 import { accessTokenSeconds, resourceIndicators } from './resources/resource-servers.ts'
 import type { ModelKind } from './store.ts'
-import { organizationCheck, ownClient } from './tenant-of-request.ts'
+import { ownClient, requestCheck } from './tenant-of-request.ts'
 import { machineTokens, nameAccounts } from './tokens/machine-tokens.ts'
 import { claimsOfToken, type KnownToken, ownTokens, personOf } from './tokens/own-tokens.ts'
 import { keepStructuredTokens } from './tokens/structured-tokens.ts'
@@ -56,7 +56,7 @@ export function makeProvider(parts: Parts, keys: ProviderKeys): Provider {
         throw new parts.library.errors.InvalidClientAuth('An assertion ends within an hour')
     },
     adapter: adapterOf(parts, algorithms),
-    extraParams: { organization: organizationCheck(parts) },
+    extraParams: { organization: requestCheck(parts) },
     findAccount: accountFinder(parts),
     loadExistingGrant: (ctx) => settle({ ...parts, access, ctx }, provider),
     interactions: interactionsOf(parts.library, issuer),

@@ -69,11 +69,14 @@ function organizationOfScope({ query, oidc }: OidcContext): string | undefined {
   return scopes.find((one) => one.startsWith(prefix))?.slice(prefix.length)
 }
 
-/** Keeps the organization that a request names, and refuses that of another tenant than the client's, before anyone signs in. */
-export const organizationCheck =
+/** Checks a request before anyone signs in. Keeps the organization that it names, and refuses that of another tenant than the client's. */
+export const requestCheck =
   ({ deps, library }: { deps: PageDeps; library: Library }) =>
   async (ctx: unknown): Promise<void> => {
     const { oidc } = ctx as OidcContext
+    // Postgres stores no NUL.
+    if (Object.values(oidc.params ?? {}).some((value) => String(value).includes('\0')))
+      throw new library.errors.InvalidRequest('A parameter has a NUL character')
     if (oidc.params) oidc.params.organization ??= organizationOfScope(ctx as OidcContext)
     const { id, tenantId } = ownOf(oidc.client)
     const named = organizationIn(oidc)

@@ -175,3 +175,21 @@ t.test('no parameter of the other endpoints is', async (t) => {
   for (const to of ['/oauth/authorize/x', '/oauth/authorize/', '/docs'])
     t.ok((await consent.visit(`/sign-in/consent/?return_to=${to}`)).status < 500)
 })
+
+t.test('a NUL character is refused where a request is stored', async (t) => {
+  const tv = await openApplication(service, owner, { kind: 'device', redirect_uris: [] })
+  const post = async (path: string, fields: Record<string, string>, headers = {}) => {
+    const answer = await fetch(service.url + path, {
+      method: 'POST',
+      body: new URLSearchParams(fields),
+      headers,
+    })
+    return { status: answer.status, body: await answer.json() }
+  }
+  const basic = { Authorization: `Basic ${btoa(`${shop.client.id}:${shop.secret}`)}` }
+  const pushed = Object.fromEntries(new URL((await request(shop)).path, service.url).searchParams)
+  const refused = { status: 400, body: { error: 'invalid_request' } }
+  t.match(await post('/oauth/par', { ...pushed, login_hint: 'a\0b' }, basic), refused)
+  const fields = { client_id: tv.client.id, scope: 'openid', nonce: '\0' }
+  t.match(await post('/oauth/device_authorization', fields), refused)
+})
