@@ -4,6 +4,7 @@ import { crossTenant } from './cross-tenant.ts'
 import { expiry } from './expiry.ts'
 import { malformed } from './malformed.ts'
 import { judge } from './mutation-run.ts'
+import { openidFuzz } from './openid-fuzz.ts'
 import { privileges } from './privileges.ts'
 import { runAttack } from './run-attack.ts'
 import { secondFactors } from './second-factors.ts'
@@ -13,7 +14,7 @@ import { secondFactors } from './second-factors.ts'
 
 const size = process.env.TEST_LONG === 'true' ? 'quick' : 'ci'
 
-for (const attack of [crossTenant, malformed, crossSite, expiry, privileges, secondFactors])
+for (const attack of [crossTenant, malformed, crossSite, expiry, privileges, secondFactors, openidFuzz])
   t.test(`${attack.about}: nothing is found`, async (t) => {
     const { attempts, findings } = await runAttack(attack, size)
     t.same(findings, [])

@@ -11,6 +11,7 @@ import { impersonations } from './impersonations.ts'
 import { jwtMatrix } from './jwt-matrix.ts'
 import { keys } from './keys.ts'
 import { malformed } from './malformed.ts'
+import { openidFuzz } from './openid-fuzz.ts'
 import { privileges } from './privileges.ts'
 import { races } from './races.ts'
 import { roleMatrix } from './role-matrix.ts'
@@ -45,4 +46,5 @@ export const attacks: readonly Attack[] = [
   consolePages,
   stateMachines,
   malformed,
+  openidFuzz,
 ]
