@@ -559,7 +559,9 @@ export const de: Texts = {
       title: 'Verbundene Anwendungen',
       lead: 'Sie sind bei diesen Anwendungen angemeldet. Eine, die Sie trennen, fragt Sie erneut.',
       none: 'Sie sind bei keiner Anwendung angemeldet.',
+      since: (at: string, count: number) => (count === 1 ? `seit ${at}` : `seit ${at}, ${count} Anmeldungen`),
       end: (client: string) => `${client} trennen`,
+      more: 'Weitere zeigen',
     },
     organisation: { title: 'Organisation wählen', lead: 'Sie gehören zu mehreren. Wohin möchten Sie?' },
     consent: {
@@ -628,6 +630,9 @@ export const de: Texts = {
       lead: (client, host) =>
         `Nach den Regeln der Organisation muss eine andere Person zustimmen, bevor Sie ${client} unter ${host} verwenden.`,
       send: 'Zugang anfragen',
+      rejected: 'Ihre Anfrage wurde abgelehnt',
+      rejectedAt: (at: string) => `Sie wurde am ${at} abgelehnt. Sie können erneut anfragen.`,
+      sendAgain: 'Erneut anfragen',
       waits: 'Ihre Anfrage wartet',
       until: (client, at) =>
         `Wer Ihnen Zugang zu ${client} geben kann, hat eine E-Mail bekommen. Sie bekommen eine, sobald entschieden ist. Kommen Sie dann hierher zurück, oder beginnen Sie in der Anwendung neu. Ihre Anfrage endet am ${at}.`,
@@ -806,6 +811,7 @@ export const de: Texts = {
       'user_code.unknown':
         'Kein Gerät wartet mit diesem Code. Prüfen Sie ihn, oder beginnen Sie am Gerät neu.',
       'email.invalid': 'Das ist keine E-Mail-Adresse. Sie sieht aus wie ada@example.com.',
+      'current_password.wrong_password': 'Das ist nicht Ihr Passwort.',
       'password.invalid': 'Ein Passwort hat 8 bis 128 Zeichen.',
       'password.too_common':
         'Dieses Passwort kennen Angreifer: Es wurde anderswo gestohlen. Wählen Sie ein anderes.',

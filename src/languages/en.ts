@@ -574,7 +574,9 @@ export const en = {
       title: 'Connected applications',
       lead: 'You are signed in to these applications. One that you disconnect asks you again.',
       none: 'You are signed in to no application.',
+      since: (at: string, count: number) => (count === 1 ? `since ${at}` : `since ${at}, ${count} sign-ins`),
       end: (client: string) => `Disconnect ${client}`,
+      more: 'Show more',
     },
     organisation: {
       title: 'Choose an organisation',
@@ -646,6 +648,9 @@ export const en = {
       lead: (client: string, host: string) =>
         `The rules of its organisation ask another person to agree before you use ${client} at ${host}.`,
       send: 'Ask for access',
+      rejected: 'Your request was refused',
+      rejectedAt: (at: string) => `It was refused on ${at}. You can ask again.`,
+      sendAgain: 'Ask again',
       waits: 'Your request waits',
       until: (client: string, at: string) =>
         `The people who can let you into ${client} have a mail. You get one when they decide. Then come back here, or begin again in the application. Your request ends on ${at}.`,
@@ -814,6 +819,7 @@ export const en = {
     faults: {
       'user_code.unknown': 'No device waits with this code. Check it, or begin again on the device.',
       'email.invalid': 'This is no e-mail address. It looks like ada@example.com.',
+      'current_password.wrong_password': 'This is not your password.',
       'password.invalid': 'A password has 8 to 128 characters.',
       'password.too_common': 'Attackers know this password: it was stolen elsewhere. Choose another one.',
       'password.too_close':

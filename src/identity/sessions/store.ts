@@ -85,6 +85,11 @@ export async function touchSession(
     where id = ${session.id}`)
 }
 
+/** Notes that the person of a session showed the first factor again. As the system role. */
+export function recordShownAgain(tx: Tx, { sessionId, at }: { sessionId: string; at: number }): void {
+  tx.later(sql.unsafe`update sessions set auth_time = ${instant(at)} where id = ${sessionId}`)
+}
+
 const sessionRow = z.object({
   id: z.uuid(),
   tenant_id: z.uuid(),

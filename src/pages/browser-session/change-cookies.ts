@@ -51,10 +51,7 @@ export async function beginCookie(
   })
 }
 
-/** Logs out the session that a cookie stood for: the browser has another one now. */
-export const endReplaced = ({ db, clock }: Deps, http: Context, before: CookieRow): Promise<void> =>
-  asSystem(db, reason, (tx) => endSessionOf(tx, before, http, clock()))
-
+/** Logs out the session that a cookie stood for. */
 async function endSessionOf(
   tx: Tx,
   { session_id: sessionId, user_id: userId, tenant_id: tenantId }: CookieRow,

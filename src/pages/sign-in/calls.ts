@@ -1,8 +1,11 @@
 import type { Context } from 'koa'
+import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { type RegisterBody, registerUnseen } from '../../identity/auth/register.ts'
+import { showPassword } from '../../identity/auth/show-password.ts'
 import { confirmVerification } from '../../identity/email-verification/confirm-verification.ts'
+import { presentedPassword } from '../../identity/person.ts'
 import { handOut } from '../../identity/sign-in/outcome.ts'
 import { type Registered, signInRegistered } from '../../identity/sign-in/sign-in-registered.ts'
 import type { PathDeps } from '../../request/request-context.ts'
@@ -38,6 +41,13 @@ export function callsOf(deps: PageDeps, routes: readonly Route[]) {
     handle: async ({ requestInfo, body }: AnyInput) => ({
       userId: await confirmVerification(deps, requestInfo, (body as { token: string }).token),
     }),
+  } as Route
+  // In place of a second factor, for a person who has none.
+  const byPassword = {
+    ...find('POST', 'auth/otp/verify'),
+    body: z.object({ password: presentedPassword }),
+    handle: ({ caller, body }: AnyInput) =>
+      showPassword(deps, caller!, (body as { password: string }).password),
   } as Route
   const facing = routeCall(
     deps,
@@ -76,14 +86,13 @@ export function callsOf(deps: PageDeps, routes: readonly Route[]) {
     showFactor: call('POST', 'auth/otp/verify', waiting),
     mailCode: call('POST', 'auth/otp/email/send', waiting),
     devices: call('GET', 'auth/otp/devices'),
+    showOwnPassword: routeCall(deps, byPassword, session),
     showOwnFactor: call('POST', 'auth/otp/verify'),
     mailOwnCode: call('POST', 'auth/otp/email/send'),
     stepUpOptions: call('POST', 'auth/passkeys/verify/options'),
     showOwnPasskey: call('POST', 'auth/passkeys/verify'),
     profile: call('GET', 'users/me'),
     invitations: call('GET', 'users/me/invitations'),
-    authorizations: call('GET', 'users/me/authorizations'),
-    disconnect: call('DELETE', 'users/me/authorizations/:id'),
     switchTenant: call('POST', 'auth/switch-tenant'),
     logOut: call('POST', 'auth/logout'),
     mailVerification: call('POST', 'auth/email/verify/send'),

@@ -1,13 +1,10 @@
 import type { Deps } from '../../deps.ts'
 import { channelsOn, type DeviceType } from '../../identity/otp/channels.ts'
 import { type Html, html } from '../../text/html.ts'
-import { endReplaced } from '../browser-session/change-cookies.ts'
-import type { CookieRow } from '../browser-session/store.ts'
 import type { Calls, SignInAnswer } from './calls.ts'
 import { factorFields, notYet } from './code.ts'
 import { button, field, form, refusalOf } from './elements.ts'
 import { credentialOf, optionsPage } from './passkey.ts'
-import { afterFactor } from './password.ts'
 import { type Profile, profileOf } from './profile.ts'
 import { go, inNameOf, page, type Shown, type SignInPage, signedIn, type Visit } from './visit.ts'
 
@@ -37,7 +34,10 @@ export const stepUpPages = (deps: Deps, calls: Calls): SignInPage[] => {
       show,
       async submit(visit) {
         const { code, password } = visit.form
-        if (password !== undefined) return signInAgain(visit, password)
+        if (password !== undefined) {
+          await calls.showOwnPassword(visit.http, { password })
+          return signedIn(visit)
+        }
         return shown(visit, (await calls.showOwnFactor(visit.http, { code })) as SignInAnswer)
       },
     },
@@ -60,18 +60,6 @@ export const stepUpPages = (deps: Deps, calls: Calls): SignInPage[] => {
     },
     optionsPage('step-up/passkey', (visit) => calls.stepUpOptions(visit.http)),
   ]
-
-  /** A new session in place of the old one: that of a person without a factor says when it began, and no more. */
-  async function signInAgain(visit: Visit, password: string): Promise<Shown> {
-    const { http } = visit
-    const person = await profileOf(calls, visit)
-    if (!person) return go('')
-    const before: CookieRow = http.state.cookie
-    const { email, current_tenant: tenant } = person
-    const answer = await calls.logIn(http, { email, password, tenant_id: tenant.id })
-    await endReplaced(deps, http, before)
-    return afterFactor(visit, calls, answer as SignInAnswer)
-  }
 }
 
 const shown = (visit: Visit, { counts_from: from }: SignInAnswer): Shown =>
