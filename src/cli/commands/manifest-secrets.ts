@@ -6,7 +6,7 @@ import { clientIdOf, manifestRowId } from '../../oauth/clients/client-id.ts'
 import { addManifestSecret } from '../../oauth/clients/manifest-clients.ts'
 import { rfc3339 } from '../../request/body/schemas.ts'
 import { defineCommand, Refused } from '../command.ts'
-import { required } from '../options.ts'
+import { flag, required } from '../options.ts'
 import { sealerOf, withPools } from '../with-database.ts'
 
 export const manifestRotateSecret = defineCommand({
@@ -34,14 +34,18 @@ export const manifestRotateSecret = defineCommand({
 
 export const clientSecret = defineCommand({
   name: 'client:secret',
-  about: 'Give a client of a manifest a new secret; the one before works on, older ones end; printed once',
-  options: { client: required('<client_id>', 'The client_id that manifest:list shows') },
+  about: 'Give a client of a manifest a new secret; the one before works on; printed once',
+  options: {
+    client: required('<client_id>', 'The client_id that manifest:list shows'),
+    'end-oldest': flag('End the older one first if the client has two, which is the most'),
+  },
   example: `--client bwa_${'0'.repeat(22)}…`,
-  failure: 'failed, or no manifest has this client, or it has no secrets',
+  failure: 'failed, or no manifest has this client, or it has no secrets, or two',
   roles: ['system'],
-  run: ({ config, options: { client } }) =>
+  run: ({ config, options: { client, 'end-oldest': endsOldest } }) =>
     withPools(config, ['system'], async (db) => {
-      const secret = await addManifestSecret({ db, clock: Date.now }, client).catch(refuse)
+      const deps = { db, clock: Date.now }
+      const secret = await addManifestSecret(deps, client, { endsOldest }).catch(refuse)
       return { data: { client_id: client, secret }, text: `Secret  ${secret}   (shown once)` }
     }),
 })
@@ -60,5 +64,7 @@ export const clientLine = ({ application, key, client_id }: ReturnType<typeof cl
   `Client ${application}/${key}: ${client_id}`
 
 function refuse(error: unknown): never {
-  throw error instanceof ApiError ? new Refused(error.code, error.message) : error
+  if (!(error instanceof ApiError)) throw error
+  const isFull = error.code === 'limit_reached'
+  throw new Refused(error.code, isFull ? 'This client has two secrets: add --end-oldest.' : error.message)
 }

@@ -29,8 +29,16 @@ export function forgetMember(tx: Tx, tenantId: string, userId: FragmentSqlToken)
 export function endGrants(tx: Tx, { tenantId, userId }: { tenantId: string; userId: string }): void {
   tx.atCommit(() => {
     tx.addScope('user', userId)
-    const ofMember = sql.fragment`tenant_id = ${tenantId} and user_id = ${userId}`
-    tx.later(sql.unsafe`delete from oauth_models where ${ofMember}`)
-    tx.later(sql.unsafe`delete from sessions where ${ofMember} and kind = 'grant'`)
+    tx.later(sql.unsafe`delete from oauth_models where tenant_id = ${tenantId} and user_id = ${userId}`)
+  })
+  endGrantSessions(tx, { tenantId, userId })
+}
+
+/** The same with the consents kept, after the grants have ended: deletes the sessions of grants. */
+export function endGrantSessions(tx: Tx, { tenantId, userId }: { tenantId: string; userId: string }): void {
+  tx.atCommit(() => {
+    tx.addScope('user', userId)
+    tx.later(sql.unsafe`
+      delete from sessions where tenant_id = ${tenantId} and user_id = ${userId} and kind = 'grant'`)
   })
 }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { idRow } from '../../database/executor/row-schemas.ts'
 import { listsOfValues } from '../../database/executor/rows.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
-import { endGrants } from '../../database/isolation/member-references.ts'
+import { endGrantSessions, endGrants } from '../../database/isolation/member-references.ts'
 import { enqueue } from '../outbox/enqueue.ts'
 import { timeOrderedId } from '../outbox/time-ordered-id.ts'
 
@@ -74,6 +74,16 @@ export async function endGrantsOfMember(
 ): Promise<void> {
   await endGrantsOf(tx, member, at)
   endGrants(tx, member)
+}
+
+/** Ends the grants of a member in a tenant with their sessions. The consents stay: the member can authorize again. */
+export async function endGrantsButConsents(
+  tx: Tx,
+  member: { tenantId: string; userId: string },
+  at: number,
+): Promise<void> {
+  await endGrantsOf(tx, member, at)
+  endGrantSessions(tx, member)
 }
 
 const ownRow = grantRow.extend({ session_id: z.uuid() })

@@ -17,7 +17,11 @@ import {
   usesSecrets,
 } from './store.ts'
 
-const maxSecrets = 2
+export const maxSecrets = 2
+
+/** 409: one has to be deleted first. */
+export const tooManySecrets = () =>
+  new ApiError(409, 'limit_reached', `A client can have at most ${maxSecrets} secrets. Delete one first.`)
 
 /**
  * Gives a locked client a secret, which is shown once. Someone who is no owner ends `first_party` by it. 409 for a client
@@ -34,12 +38,7 @@ export async function addSecret(
   await assertMayActAs(tx, { clock }, caller, client)
   if (!usesSecrets(client))
     throw invalidState('This client has no secret.', client.token_endpoint_auth_method)
-  if ((await listSecrets(tx, key)).length >= maxSecrets)
-    throw new ApiError(
-      409,
-      'limit_reached',
-      `A client can have at most ${maxSecrets} secrets. Delete one first.`,
-    )
+  if ((await listSecrets(tx, key)).length >= maxSecrets) throw tooManySecrets()
   const at = clock()
   const id = timeOrderedId(at)
   const { secret, hash } = makeSecret()

@@ -6,6 +6,7 @@ import { permission } from '../../tenancy/roles/permissions.ts'
 import { nameOf } from '../../tenancy/service-accounts/account-schemas.ts'
 import { clientIdOf } from './client-id.ts'
 import { fingerprintsOf, publicKeys } from './public-keys.ts'
+import { atAnyPort } from './redirect-uris.ts'
 import {
   authMethods,
   type ClientFields,
@@ -195,10 +196,13 @@ export const clientResource = (row: ClientRow) => {
   }
 }
 
-/** Where a redirect URI leads: its host, or the scheme of an application; empty for devices and machines, which have none. */
+/**
+ * Where a redirect URI leads: its host, without the port on loopback, or the scheme of an application; empty for devices, and
+ * machines, which have none.
+ */
 export function redirectHost(uri: unknown): string {
   if (uri === undefined) return ''
-  const { host, protocol } = new URL(String(uri))
+  const { host, protocol } = new URL(atAnyPort(String(uri)))
   return host || protocol
 }
 

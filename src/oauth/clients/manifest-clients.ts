@@ -4,17 +4,21 @@ import { invalidState, notFound } from '../../errors.ts'
 import type { ManifestClients } from '../../installation/manifests/manifest-schema.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { Config } from '../../settings/config.ts'
+import { maxSecrets, tooManySecrets } from './change-secrets.ts'
 import { faultsOf } from './check-client.ts'
 import { defaultsOf } from './client-defaults.ts'
 import { makeSecret, manifestRowId, readClientId } from './client-id.ts'
 import { manifestClient, type NewClient } from './client-schemas.ts'
 import {
+  deleteOldManifestSecrets,
   disableOtherClients,
   findManifestClient,
   insertManifestSecret,
+  lockManifestClient,
   type ManifestClientRow,
   putManifestClient,
 } from './manifest-store.ts'
+import { usesSecrets } from './store.ts'
 import { whereAndHow } from './update-client.ts'
 
 /** What a manifest says of its clients, and how they are stored. */
@@ -51,23 +55,25 @@ function leadsElsewhere({ fields }: ManifestClientRow, next: NewClient): boolean
 }
 
 /**
- * Gives a client of a manifest a secret, which is shown once. The secret before works on, older ones end. 404 for an id that no
- * manifest has, 409 `invalid_state` for a client without secrets.
+ * Gives a client of a manifest a secret, which is shown once. The secret before works on; with `endsOldest`, one before that
+ * ends. 404 for an id that no manifest has, 409 `invalid_state` for a client without secrets, and `limit_reached` for one with two.
  */
 export async function addManifestSecret(
   { db, clock }: { db: Pick<Databases, 'system'>; clock: () => number },
   clientId: string,
+  { endsOldest }: { endsOldest: boolean },
 ): Promise<string> {
   const key = readClientId(clientId)
   const { secret, hash } = makeSecret()
   await asSystem(db, 'manifests belong to no tenant', async (tx) => {
+    if (key) lockManifestClient(tx, key.id)
     const client = key && (await findManifestClient(tx, key.id))
     if (!client?.is_active) throw notFound()
-    const { kind, token_endpoint_auth_method: method } = {
-      ...defaultsOf(client.fields.kind),
-      ...client.fields,
-    }
-    if (method === 'none') throw invalidState(`A client of the kind ${kind} has no secret.`, 'none')
+    const whole = wholeFields(client.fields as NewClient)
+    if (!usesSecrets(whole))
+      throw invalidState('This client has no secret.', whole.token_endpoint_auth_method)
+    if (endsOldest) deleteOldManifestSecrets(tx, client.id)
+    else if (client.secret_hashes.length >= maxSecrets) throw tooManySecrets()
     const at = clock()
     insertManifestSecret(tx, { id: timeOrderedId(at), clientId: client.id, hash, at })
   })

@@ -53,18 +53,27 @@ export function disableOtherClients(tx: Tx, application: string, ids: readonly s
     where application = ${application} and id <> all(${sql.array(ids, 'uuid')})`)
 }
 
-/** Inserts a secret of a client, and deletes those before the one that was the newest. As the system role. */
+/** Locks a client of a manifest until the transaction ends. As the system role. */
+export function lockManifestClient(tx: Tx, id: string): void {
+  tx.later(sql.unsafe`select 1 from manifest_clients where id = ${id} for no key update`)
+}
+
+/** Inserts a secret of a client. As the system role. */
 export function insertManifestSecret(
   tx: Tx,
   secret: { id: string; clientId: string; hash: Buffer; at: number },
 ): void {
   tx.later(sql.unsafe`
-    delete from manifest_client_secrets where client_id = ${secret.clientId} and id not in (
-      select id from manifest_client_secrets where client_id = ${secret.clientId}
-      order by created_at desc, id desc limit 1)`)
-  tx.later(sql.unsafe`
     insert into manifest_client_secrets (id, client_id, secret_hash, created_at)
     values (${secret.id}, ${secret.clientId}, ${sql.binary(secret.hash)}, ${instant(secret.at)})`)
+}
+
+/** Deletes the secrets of a client but the newest. As the system role. */
+export function deleteOldManifestSecrets(tx: Tx, clientId: string): void {
+  tx.later(sql.unsafe`
+    delete from manifest_client_secrets where client_id = ${clientId} and id not in (
+      select id from manifest_client_secrets where client_id = ${clientId}
+      order by created_at desc, id desc limit 1)`)
 }
 
 /** Notes the use of a client, and of its secret with this hash, to the minute. */

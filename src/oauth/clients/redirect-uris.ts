@@ -25,4 +25,5 @@ export const isRegistered = (uri: string, registered: readonly string[]): boolea
     URL.canParse(uri) &&
     registered.some((one) => loopback.test(one) && atAnyPort(one) === atAnyPort(uri)))
 
-const atAnyPort = (uri: string) => uri.replace(loopback, 'http://$1')
+/** A redirect URI on loopback without its port, which an application chooses each time; others as they are. */
+export const atAnyPort = (uri: string): string => uri.replace(loopback, 'http://$1')

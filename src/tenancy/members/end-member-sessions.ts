@@ -2,7 +2,7 @@ import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { invalidState } from '../../errors.ts'
 import { recordChange } from '../../messages/audit/record-change.ts'
-import { endGrantsOf } from '../../messages/logouts/store.ts'
+import { endGrantsButConsents } from '../../messages/logouts/store.ts'
 import type { Caller } from '../../request/caller.ts'
 import { assertCanChange, type Changed } from './keep-owners.ts'
 import { endSessionsOfMember, type MemberRow } from './store.ts'
@@ -26,7 +26,7 @@ export async function endMemberSessions(
     throw invalidState('A service account has no sessions: revoke its keys, or disable it.', status)
   // Ending them again is never refused, so it must not fill the logs.
   if (!(await endSessionsOfMember(tx, { tenantId, id, at }))) return
-  await endGrantsOf(tx, { tenantId, userId: user_id }, at)
+  await endGrantsButConsents(tx, { tenantId, userId: user_id }, at)
   await recordChange(tx, caller, at, {
     event: 'tenant.member_sessions_ended',
     data: { membership_id: id, user_id },
