@@ -54,7 +54,7 @@ export function consentPages(deps: PageDeps, calls: Calls): SignInPage[] {
     asking('denied', async () => (await import('./access/access-pages.ts')).deniedPage(deps, calls)),
     asking('access', async () => (await import('./access/access-pages.ts')).askPage(deps, calls)),
     asking('device', async () => (await import('./devices/device-page.ts')).devicePage(deps)),
-    connectedPage(calls),
+    connectedPage(deps, calls),
   ]
 }
 

@@ -7,6 +7,7 @@ import { whyNotOffered } from '../../src/oauth/offered.ts'
 import { readConfig } from '../../src/settings/config.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { sharedService } from '../helpers/shared-service.ts'
+import { formOf } from '../pages/sign-in/page-client.ts'
 import { eventsOf, expect, look } from '../tenancy/staff.ts'
 import { invalidGrant, openApplication, openBrowser, request, tokensFor } from './relying-party.ts'
 
@@ -323,6 +324,10 @@ t.test('owners, admins and auditors see the grants of the tenant; owners and adm
   for (const wrong of ['client_id=x', 'user_id=x'])
     t.equal((await auditor.get(`${grants}?${wrong}`)).status, 400)
 
+  await tokensFor(service, one, firm)
+  const [above] = await idsOf(`?user_id=${firm.id}`)
+  t.match((await manager.delete(`${grants}${above.id}/`)).body, { code: 'permission_denied' }, 'of an owner')
+  await expect(204, firm.delete(`${grants}${above.id}/`))
   const [grant] = await idsOf(`?client_id=${one.client.id}`)
   const at = `${grants}${grant.id}/`
   t.equal((await person.get(grants)).status, 403)
@@ -349,9 +354,22 @@ t.test('the pages of sign-in show a person the same, with buttons', async (t) =>
   const person = await colleague(service, firm)
   const { tokens, browser } = await tokensFor(service, app, person, offline)
   t.match((await browser.visit('/sign-in/')).text, /Connected applications/)
-  t.match((await browser.visit('/sign-in/applications/')).text, /Disconnect Planner/)
-  const [{ id }] = (await expect(200, person.get(own))).results
-  t.match((await browser.send({ id })).text, /You are signed in to no application/)
+  const other = await openApplication(service, firm, { name: 'Notes' })
+  await tokensFor(service, app, person, offline)
+  await tokensFor(service, other, person)
+  const { text } = await browser.visit('/sign-in/applications/')
+  t.equal(text.match(/Disconnect Planner/g)!.length, 1, 'one entry for an application')
+  t.match(text, /<span>Planner<\/span> <small>[^<]+ · since [^<]+, 2 sign-ins<\/small>/)
+  const [, id = ''] = /name="id" value="([^"]+)">Disconnect Planner/.exec(text)!
+  t.notMatch((await browser.send({ id })).text, /Planner/)
+  t.match(browser.seen().text, /Disconnect Notes/)
+  t.match((await expect(200, person.get(own))).results, [{ client: { name: 'Notes' } }])
+  t.equal((await browser.send({ id })).title, 'Connected applications', 'ended already')
+  for (const wrong of ['x', ''])
+    t.equal(
+      (await browser.post('/sign-in/applications/', { ...formOf(text, ['id']).hidden, id: wrong })).status,
+      400,
+    )
   await t.rejects(oidc.refreshTokenGrant(app.config, tokens.refresh_token!), invalidGrant)
   const strange = openBrowser(service)
   t.equal((await strange.visit('/sign-in/applications/')).title, 'Sign in')

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { isUuid } from '../../crypto/uuid.ts'
 import type { Read } from '../../database/executor/read.ts'
-import { countRow } from '../../database/executor/row-schemas.ts'
+import { countRow, idRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
 import { defineList, type ListPage } from '../../lists/list.ts'
-import { readClientId } from '../clients/client-id.ts'
+import { type ClientKey, readClientId } from '../clients/client-id.ts'
 import { clientKinds } from '../clients/store.ts'
 
 /** Whose grants: those that a person gave, in all tenants, or those of all people for the applications of a tenant. */
@@ -69,17 +69,48 @@ export function listGrants(
     ${live(whose, now)} ${page.tail}`)
 }
 
+const connectionRow = z.object({
+  tenant_id: z.uuid(),
+  client_id: z.uuid(),
+  user_id: z.uuid(),
+  count: z.number(),
+  since: z.number(),
+})
+
+/** The clients of a person's grants, in each tenant, those that were authorized last first; at most `limit`. As the system role. */
+export function listConnections(
+  read: Read,
+  userId: string,
+  { now, limit, offset }: { now: number; limit: number; offset: number },
+) {
+  return read.any(sql.type(connectionRow)`
+    select g.tenant_id, g.client_id, g.user_id, count(*) as count, min(g.created_at) as since
+    ${live({ userId }, now)} group by g.tenant_id, g.client_id, g.user_id
+    order by max(g.created_at) desc, g.client_id, g.tenant_id limit ${limit} offset ${offset}`)
+}
+
+/** The grants of a person for a client. As the system role. */
+export function listGrantsFor(
+  read: Read,
+  userId: string,
+  { tenantId, id }: ClientKey,
+  now: number,
+): Promise<readonly string[]> {
+  return read.anyFirst(sql.type(idRow)`
+    select g.id ${live({ userId }, now)} and g.tenant_id = ${tenantId} and g.client_id = ${id}`)
+}
+
 /** How many grants match the filters. As the system role. */
 export function countGrants(read: Read, whose: Whose, page: ListPage, now: number): Promise<number> {
   return read.oneFirst(sql.type(countRow)`select count(*) ${live(whose, now)} ${page.conditions}`)
 }
 
-const foundRow = z.object({ grant_id: z.string() })
+const foundRow = z.object({ grant_id: z.string(), user_id: z.uuid() })
 
 /** A live grant; null if it is over, unknown or of others. As the system role. */
 export function findGrant(tx: Tx, whose: Whose, id: string, now: number) {
   return tx.maybeOne(sql.type(foundRow)`
-    select g.grant_id ${live(whose, now)} and g.id = ${id}`)
+    select g.grant_id, g.user_id ${live(whose, now)} and g.id = ${id}`)
 }
 
 const clientRow = z.object({
@@ -92,7 +123,10 @@ const tenantRow = z.object({ id: z.uuid(), slug: z.string(), name: z.string() })
 const memberRow = z.object({ user_id: z.uuid(), email: z.string() })
 
 /** What the ids in grants stand for; what is deleted, and who has left, is missing. As the system role. */
-export async function namesIn(read: Read, grants: readonly GrantRow[]) {
+export async function namesIn(
+  read: Read,
+  grants: readonly Pick<GrantRow, 'tenant_id' | 'client_id' | 'user_id'>[],
+) {
   const all = (key: 'tenant_id' | 'client_id' | 'user_id') =>
     sql.array([...new Set(grants.map((grant) => grant[key]))], 'uuid')
   const [clients, ofManifests, tenants, members] = await Promise.all([

@@ -1,5 +1,6 @@
 import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
+import { idRow } from '../../database/executor/row-schemas.ts'
 import { listsOfValues } from '../../database/executor/rows.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { lock } from '../../database/locks.ts'
@@ -35,6 +36,21 @@ export async function lockPerson(tx: Tx, userId: string): Promise<Person> {
   const person = await selectPerson(tx, sql.fragment`u.id = ${userId} ${lock(tx, userId, 'no key update')}`)
   if (!person) throw overtaken()
   return person
+}
+
+/** The id of a person's membership, or null. */
+export const findMemberId = (tx: Tx, tenantId: string, userId: string): Promise<string | null> =>
+  tx.maybeOneFirst(sql.type(idRow)`
+    select id from memberships where tenant_id = ${tenantId} and user_id = ${userId}`)
+
+/** Holds an active membership as it is until the transaction ends; false if it is suspended or over. As the system role. */
+export async function holdActiveMember(
+  tx: Tx,
+  { tenantId, id }: { tenantId: string; id: string },
+): Promise<boolean> {
+  const held = await tx.maybeOne(sql.type(idRow)`
+    select id from memberships where tenant_id = ${tenantId} and id = ${id} and status = 'active' for share`)
+  return held !== null
 }
 
 const emailRow = z.object({ email: z.string() })

@@ -111,7 +111,8 @@ const alertIn = (text: string) => {
   return found === undefined ? null : unescaped(found)
 }
 
-function formOf(page: string, names: string[], to?: string) {
+/** Where the first form with these fields goes, and its hidden fields. */
+export function formOf(page: string, names: string[], to?: string) {
   for (const [, attributes = '', content = ''] of page.matchAll(/<form([^>]*)>([\s\S]*?)<\/form>/g)) {
     const action = unescaped(/action="([^"]*)"/.exec(attributes)?.[1] ?? '')
     if (to !== undefined && !action.endsWith(to.startsWith('/') ? to : `/sign-in/${to}/`)) continue
