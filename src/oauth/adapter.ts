@@ -74,8 +74,9 @@ export function modelAdapter(
         at: clock(),
         seconds,
       })
-      const unit = unitNow()
+      const { unit = null, tx = null } = state()?.oauth ?? {}
       if (unit) unit.models.push(model)
+      else if (tx) putModel(tx, model)
       else await asSystem(db, reason, async (tx) => putModel(tx, model))
     },
 
@@ -156,8 +157,8 @@ function modelOf(
     grantId: kind === 'Grant' ? id : (payload.grantId ?? null),
     sid: auth?.sid,
     browserSessionId: auth?.browserSessionId,
-    // The sign-ins that count for a request are told by this clock.
-    payload: kind === 'Interaction' ? { ...kept, iat: Math.floor(at / 1000) } : kept,
+    // The sign-ins and changes that count for a request are told by this clock, to the ms.
+    payload: kind === 'Interaction' ? { ...kept, iat: at / 1000 } : kept,
     at,
     expiresAt: at + lifeMs,
   }

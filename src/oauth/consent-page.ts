@@ -4,10 +4,9 @@ import { nameOfClient } from '../messages/mail/client-name.ts'
 import type { Calls, PageDeps } from '../pages/sign-in/calls.ts'
 import { button, form, link, refusalOf } from '../pages/sign-in/elements.ts'
 import { profileOf } from '../pages/sign-in/profile.ts'
-import { go, page, type SignInPage, type Visit } from '../pages/sign-in/visit.ts'
+import { go, page, type SignInPage, signedIn, type Visit } from '../pages/sign-in/visit.ts'
 import { findTenant } from '../tenancy/tenants/store.ts'
 import { html } from '../text/html.ts'
-import { isOfManifest } from './clients/client-id.ts'
 import { isIdentityScope } from './clients/client-schemas.ts'
 import { findDevice } from './devices/store.ts'
 import { findByIdentifier } from './resources/store.ts'
@@ -38,8 +37,10 @@ export const consentPage = (deps: PageDeps, calls: Calls): SignInPage => ({
     const here = await calls.whoIsHere(visit.http)
     if (!here || !(await profileOf(calls, visit))) return go('')
     const waiting = await waitingRequest(deps, visit)
-    const { payload, client, key } = waiting
-    const tenantId = isOfManifest(key.id) ? here.tenantId : key.tenantId
+    const { payload, client } = waiting
+    const { tenantId } = payload.prompt.details
+    // Another tab took the browser to another tenant: the request takes it back, or asks for that one.
+    if (tenantId !== here.tenantId) return signedIn(visit)
     const scope = { tenantId, userId: here.userId }
     const named = [payload.params.resource ?? []].flat()
     const [tenant, resources] = await readInTenant(deps.db, scope, (read) =>
@@ -74,7 +75,8 @@ ${refusalOf(visit)}${form(
     const here = await calls.whoIsHere(visit.http)
     if (!here) return go('')
     const waiting = await waitingRequest(deps, visit)
-    const { userId, sessionId, tenantId } = here
+    const { userId, sessionId } = here
+    const { tenantId } = waiting.payload.prompt.details
     const result =
       visit.form.decision === 'allow'
         ? { ...waiting.payload.lastSubmission, consent: { userId, sessionId, tenantId } }

@@ -1,28 +1,33 @@
 import { readInTenant } from '../database/executor/read.ts'
-import { asSystem } from '../database/executor/transaction.ts'
 import { ApiError } from '../errors.ts'
-import { endOldestGrants } from '../identity/sessions/end-session.ts'
-import { insertGrantSession } from '../identity/sessions/store.ts'
-import { appendEvent } from '../messages/outbox/append-event.ts'
-import { timeOrderedId } from '../messages/outbox/time-ordered-id.ts'
 import type { Calls, Here, PageDeps } from '../pages/sign-in/calls.ts'
 import { isOnlyAdded } from '../tenancy/members/store.ts'
 import { type AccessCalls, type AccessDue, accessOf, decideAccess, whyOf } from './access/decide-access.ts'
 import { recordDenial } from './access/record-denial.ts'
 import type { OwnClient } from './client-metadata.ts'
-import { clientIdOf, isOfManifest } from './clients/client-id.ts'
 import { redirectHost } from './clients/client-schemas.ts'
-import { isConsented, keepConsent } from './consents.ts'
-import type { Library, OidcContext, OwnGrant, OwnState, Provider, RequestState } from './provider-types.ts'
-import { ownClient, settleTenant, sidOf } from './tenant-of-request.ts'
-import { type Granting, grantable } from './tokens/grantable.ts'
+import { isConsented } from './consents.ts'
+import { giveGrant } from './grants/give-grant.ts'
+import {
+  isOfDevice,
+  type Library,
+  type OidcContext,
+  type OwnGrant,
+  type OwnState,
+  type Provider,
+} from './provider-types.ts'
+import { ownClient, settleTenant } from './tenant-of-request.ts'
+import { grantable } from './tokens/grantable.ts'
 
 // An authorization request is answered when its person is signed in for the tenant of the client, as freshly and as strongly
 // as it asks, the policies of the tenant let them in, and they have consented. What is missing is a page of the sign-in, which
 // leads back to the request.
 
 /** What a request still asks of its person: a page below `/sign-in/`. */
-export type Due = { prompt: 'login' | 'select_account' | 'consent'; page: string } | AccessDue
+export type Due =
+  | { prompt: 'login' | 'select_account'; page: string }
+  | { prompt: 'consent'; page: string; details: { tenantId: string } }
+  | AccessDue
 
 /** What the pages wrote into a request, and since when (s) a sign-in counts as one for it. */
 interface RequestResult {
@@ -44,8 +49,6 @@ interface Asked {
 }
 
 export const ownState = (ctx: OidcContext): OwnState => ctx.state.oauth
-/** A device waits elsewhere, so nothing leads to a redirect URI, and the browser's session is not the device's. */
-const isOfDevice = (ctx: OidcContext) => ctx.oidc.route === 'device_resume'
 
 /** Grants the request, or notes what is due. Throws the library's errors for what no page can help with. */
 export async function settle(asked: Asked, provider: Provider): Promise<OwnGrant | undefined> {
@@ -71,10 +74,11 @@ export async function settle(asked: Asked, provider: Provider): Promise<OwnGrant
   const { scopes } = granting
   const stopped = await accessDue(asked, here, { scopes, isLast: consent !== 'due' })
   if (stopped || consent === 'due') {
-    state.due = stopped ?? { prompt: 'consent', page: 'consent' }
+    const { tenantId } = here
+    state.due = stopped ?? { prompt: 'consent', page: 'consent', details: { tenantId } }
     return undefined
   }
-  return grant(asked, provider, { here, granting, keeps: consent === 'given' })
+  return giveGrant(asked, provider, { here, granting, keeps: consent === 'given' })
 }
 
 /** The person for the tenant of the client, or what they have to do first. */
@@ -103,7 +107,7 @@ async function signedIn(asked: Asked, client: OwnClient, at: Here): Promise<{ he
 function beganAt({ deps, ctx }: Asked): number {
   const { Interaction: before } = ctx.oidc.entities
   const known = (before?.result as RequestResult)?.since ?? (before?.lastSubmission as RequestResult)?.since
-  const since = known ?? before?.iat ?? Math.floor(deps.clock() / 1000)
+  const since = known ?? Math.floor(before?.iat ?? deps.clock() / 1000)
   Object.assign(ctx.oidc, { result: { ...ctx.oidc.result, since } })
   return before ? since : Number.POSITIVE_INFINITY
 }
@@ -158,8 +162,8 @@ async function consentOf(
   const client = ownClient(ctx)
   const isClaimable = !String(ctx.oidc.params?.redirect_uri).startsWith('https://')
   const { consent } = (ctx.oidc.result ?? {}) as RequestResult
-  const shownFrom = (ctx.oidc.entities.Interaction?.iat ?? 0) * 1000
-  const isSame = client.consentsFrom < shownFrom + 1000
+  const shownFrom = Math.round((ctx.oidc.entities.Interaction?.iat ?? 0) * 1000)
+  const isSame = client.consentsFrom <= shownFrom
   if (
     isSame &&
     consent?.userId === here.userId &&
@@ -176,73 +180,4 @@ async function consentOf(
     return 'due'
   if (client.firstParty) return 'not needed'
   return (await isConsented(deps, client, here.userId, scopes)) ? 'not needed' : 'due'
-}
-
-/** A grant whose code is never exchanged leaves no session behind: the exchange makes it last. */
-const unusedMs = 600_000
-
-/** A grant of its own for this authorization. With `offline_access`, or of a device, it has its own session, else the browser's. */
-async function grant(
-  { deps, ctx }: Asked,
-  provider: Provider,
-  { here, granting, keeps }: { here: Here; granting: Granting; keeps: boolean },
-): Promise<OwnGrant> {
-  const client = ownClient(ctx)
-  const { tenantId } = client
-  const { userId } = here
-  const at = deps.clock()
-  const isOffline = granting.identity.includes('offline_access') || isOfDevice(ctx)
-  const sessionId = isOffline ? timeOrderedId(at) : here.sessionId
-  const clientId = clientIdOf(client)
-  const { requestId } = (ctx.state as RequestState).requestInfo
-  await asSystem(deps.db, 'an authorization is of the browser, in the tenant of a client', async (tx) => {
-    const name = ctx.oidc.client?.clientName ?? ''
-    if (isOffline) {
-      insertGrantSession(tx, {
-        id: sessionId,
-        from: here.sessionId,
-        tenantId,
-        name,
-        at,
-        until: at + unusedMs,
-      })
-      await endOldestGrants(tx, { userId, tenantId, requestId, at })
-    }
-    if (keeps) keepConsent(tx, client, { userId, scopes: granting.consented, at })
-    const event = {
-      tenantId,
-      subject: client.id,
-      data: { client_id: clientId, user_id: userId },
-      actorId: userId,
-      requestId,
-      at,
-    }
-    if (keeps) await appendEvent(tx, { ...event, type: 'application.consent_given' })
-    await appendEvent(tx, { ...event, type: 'application.grant_created' })
-  })
-  const from = isOfDevice(ctx) ? sessionId : here.sessionId
-  const sid = sidOf(from, client)
-  const made = new provider.Grant({ accountId: userId, clientId }) as OwnGrant
-  made.auth = {
-    gid: timeOrderedId(at),
-    tenantId: isOfManifest(client.id) ? tenantId : undefined,
-    sessionId,
-    browserSessionId: from === sessionId ? undefined : from,
-    sid,
-    acr: here.acr,
-    amr: here.amr,
-    authTime: here.authTime,
-    membershipId: here.membershipId,
-    ip: ctx.state.requestInfo.ip,
-    userAgent: ctx.state.requestInfo.userAgent,
-    redirectHost: redirectHost(ctx.oidc.params?.redirect_uri),
-  }
-  made.addOIDCScope(granting.identity.join(' '))
-  for (const [resource, scopes] of granting.resources) made.addResourceScope(resource, scopes.join(' '))
-  await made.save()
-  Object.assign(ctx.oidc.session!, {
-    uid: sessionId,
-    authorizations: { [clientId]: { sid, grantId: made.jti } },
-  })
-  return made
 }

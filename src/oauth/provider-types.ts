@@ -1,6 +1,7 @@
 import type * as library from 'oidc-provider'
 import type Provider from 'oidc-provider'
 import type { Grant, KoaContextWithOIDC } from 'oidc-provider'
+import type { Tx } from '../database/executor/transaction.ts'
 import type { RequestInfo } from '../http/request-info.ts'
 import type { Here } from '../pages/sign-in/calls.ts'
 import type { Due } from './due.ts'
@@ -10,6 +11,9 @@ import type { RequestUnit } from './request-unit.ts'
 export type Library = typeof library
 export type { Provider }
 export type OidcContext = KoaContextWithOIDC
+
+/** A device waits elsewhere, so nothing leads to a redirect URI, and the browser's session is not the device's. */
+export const isOfDevice = (ctx: OidcContext): boolean => ctx.oidc.route === 'device_resume'
 
 /** What is kept of the request that the library answers. */
 export interface RequestState {
@@ -48,6 +52,8 @@ export interface OwnState {
   due: Due | null
   /** What the request reads and writes, at an endpoint for programs. */
   unit: RequestUnit | null
+  /** The transaction in which the library stores a grant. */
+  tx?: Tx | null
   /** Where a person signs in to a client of a manifest, once that is known. */
   tenantId?: string | undefined
   failure?: unknown

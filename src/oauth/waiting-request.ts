@@ -21,7 +21,10 @@ const interaction = z.looseObject({
   }),
   /** The row of the device that waits, in place of a redirect URI. */
   deviceCode: z.string().optional(),
-  prompt: z.looseObject({ details: z.looseObject(whyStopped.partial().shape) }),
+  prompt: z.looseObject({
+    /** `tenantId`: for which tenant the person is asked for consent. */
+    details: z.looseObject({ ...whyStopped.partial().shape, tenantId: z.string().optional() }),
+  }),
   lastSubmission: z.looseObject({}).optional(),
 })
 

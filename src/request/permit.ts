@@ -95,8 +95,8 @@ export async function permitChange(
     return { effect: 'require_approval', refusal: approvalRequired(decision, call, presented.pending) }
   if (decision.effect === 'allow') return withApproval(permit(request, decision), named)
   if (!asksApproval) {
-    const open = await deps.approvals.findOpen(tx, call, { resource, decision })
-    return { effect: 'require_approval', refusal: approvalRequired(decision, call, open) }
+    const last = await deps.approvals.findLast(tx, call, { resource, decision })
+    return { effect: 'require_approval', refusal: approvalRequired(decision, call, last) }
   }
   if (!attempt || (await attempt()) === overtaken) return null
 

@@ -162,6 +162,43 @@ t.test('an approval opens nothing else', async (t) => {
   await drop(gate)
 })
 
+t.test('a request that was rejected is told, and asked again by choice alone', async (t) => {
+  const gate = await policy('Ask', { effect: 'require_approval', ...about(shop) })
+  const { browser } = await open(member)
+  await ask(browser)
+  const [{ id }] = await waiting()
+  await expect(200, approver.post(`${requests}${id}/reject/`, {}))
+  const again = await follow(browser, (await request(shop)).path)
+  t.match(again, {
+    title: 'Your request was refused',
+    text: /It was refused on [^<]*2026[^<]*\. You can ask again\./,
+  })
+  t.same(await waiting(), [])
+  t.equal((await ask(browser)).title, 'Your request waits')
+  const [other] = await waiting()
+  await expect(200, approver.post(`${requests}${other.id}/approve/`, {}))
+  t.match((await authorize(browser, member, (await request(shop)).path)).search, /code=/)
+  t.equal((await follow(browser, (await request(shop)).path)).title, 'Ask for access to Shop', 'used since')
+  await drop(gate)
+})
+
+t.test('an approval for an application on loopback holds at each of its ports', async (t) => {
+  const app = await openApplication(service, owner, {
+    kind: 'native',
+    redirect_uris: ['http://127.0.0.1/callback'],
+  })
+  const at = (port: number) => ({ redirect_uri: `http://127.0.0.1:${port}/callback` })
+  const gate = await policy('Ask', { effect: 'require_approval', ...about(app) })
+  const { browser } = await open(member, app, at(50_001))
+  await ask(browser)
+  const [{ id, context }] = await waiting()
+  t.equal(context.body.redirect_host, '127.0.0.1')
+  await expect(200, approver.post(`${requests}${id}/approve/`, {}))
+  const answer = await authorize(browser, member, (await request(app, at(50_002))).path)
+  t.match(answer, { port: '50002', search: /code=/ })
+  await drop(gate)
+})
+
 t.test('of requests at the same time one uses the approval', async (t) => {
   const gate = await policy('Ask', { effect: 'require_approval', ...about(shop) })
   const { browser } = await open(member)
@@ -172,6 +209,32 @@ t.test('of requests at the same time one uses the approval', async (t) => {
   const answers = await Promise.all(paths.map(({ path }) => browser.visit(path)))
   t.equal(answers.filter(({ refresh }) => /[?&]code=/.test(refresh ?? '')).length, 1)
   await drop(gate)
+})
+
+t.test('a step-up by password ends nothing that stands on the session', async (t) => {
+  const app = await openApplication(service, owner, { scopes: ['openid'] })
+  const browser = openBrowser(service)
+  const { path, checks } = await request(app, { scope: 'openid' })
+  const tokens = await oidc.authorizationCodeGrant(app.config, await authorize(browser, member, path), checks)
+  service.advance(120_000)
+  const stepUp = await policy('Fresh', {
+    effect: 'allow',
+    ...about(app),
+    obligations: [{ type: 'step_up', properties: { acr: 'aal1', max_age: 60 } }],
+  })
+  const next = await request(app, { scope: 'openid' })
+  t.match((await follow(browser, next.path)).text, /name="password"/)
+  const left = await browser.send({ password: member.password })
+  const later = await oidc.authorizationCodeGrant(
+    app.config,
+    new URL((await follow(browser, left.refresh!)).refresh!),
+    next.checks,
+  )
+  const [before, after] = [tokens.claims()!, later.claims()!]
+  t.equal(after.sid, before.sid)
+  t.equal(Number(after.auth_time), Number(before.auth_time) + 120)
+  t.ok((await oidc.refreshTokenGrant(app.config, tokens.refresh_token!)).access_token)
+  await drop(stepUp)
 })
 
 t.test('a step-up is the page of the factor, or of the password', async (t) => {

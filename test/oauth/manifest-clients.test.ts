@@ -6,6 +6,7 @@ import { clientIdOf } from '../../src/oauth/clients/client-id.ts'
 import { callCli, settingsFor } from '../cli/run-cli.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { startService } from '../helpers/service.ts'
+import { formOf } from '../pages/sign-in/page-client.ts'
 import { expect, look } from '../tenancy/staff.ts'
 import { type Browser, callback, openApplication, openBrowser, request, signIn } from './relying-party.ts'
 
@@ -137,6 +138,34 @@ t.test('without an organization the person chooses one', async (t) => {
   t.equal(tokens.claims()!.tenant_id, one.tenantId)
 })
 
+t.test(
+  'a consent is for the organization that its page named, whatever another tab chose since',
+  async (t) => {
+    const browser = await signedIn()
+    // The clock of the operator is not that of the test.
+    await look(service, 'update manifest_clients set consents_from = to_timestamp(0) returning id')
+    const name = async (owner: typeof one) =>
+      (await expect(200, owner.patch(`/api/v1/tenants/${owner.tenantId}/`, { name: owner.email }))).name
+    const names = [await name(one), await name(other)]
+    const asked = await request(logbook, { prompt: 'consent' })
+    await browser.visit(asked.path)
+    const chosen = await browser.send({ tenant_id: one.tenantId })
+    const shown = await browser.visit(chosen.refresh!)
+    t.ok(shown.text.includes(names[0]))
+    const { action, hidden } = formOf(shown.text, ['decision'])
+    await browser.visit('/sign-in/organisation/')
+    await browser.send({ tenant_id: other.tenantId })
+    const allowed = await browser.post(action, { ...hidden, decision: 'allow' })
+    const seen = await browser.visit(allowed.refresh!)
+    t.notMatch(seen.refresh ?? '', /code=/)
+    t.ok(seen.text.includes(names[1]), 'the page names the other one now')
+    const left = await browser.send({ decision: 'allow' })
+    const answer = new URL((await browser.visit(left.refresh!)).refresh!)
+    const tokens = await oidc.authorizationCodeGrant(logbook.config, answer, asked.checks)
+    t.equal(tokens.claims()!.tenant_id, other.tenantId)
+  },
+)
+
 t.test('a person with one organization need not choose', async (t) => {
   const browser = openBrowser(service)
   await browser.visit('/sign-in/')
@@ -220,6 +249,19 @@ t.test('a person who is removed, or a client that leaves the manifest, is refuse
   const second = (await cli('client:secret', '--json', '--client', clientId)).json().secret
   await oidc.refreshTokenGrant(logbook.config, there.refresh_token!)
   t.not(second, secret, 'both work')
+  const third = await cli('client:secret', '--client', clientId)
+  t.equal(third.code, 1, 'two are the most')
+  t.match(third.said, '--end-oldest')
+  const fourth = await cli('client:secret', '--json', '--client', clientId, '--end-oldest')
+  const byOldest = (await open(clientId, secret)).config
+  await t.rejects(oidc.refreshTokenGrant(byOldest, there.refresh_token!), 'the older one has ended')
+  logbook.config = (await open(clientId, second)).config
+  const next = await oidc.fetchUserInfo(logbook.config, there.access_token, person.id)
+  t.equal(next.sub, person.id)
+  t.ok(
+    (await oidc.tokenIntrospection((await open(clientId, fourth.json().secret)).config, there.access_token))
+      .active,
+  )
   await apply({ app: { ...web, kind: 'spa' } })
   await t.rejects(oidc.fetchUserInfo(logbook.config, there.access_token, person.id))
   await apply({ web, app: { ...web, kind: 'spa' } })

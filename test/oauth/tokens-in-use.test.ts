@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import * as oidc from 'openid-client'
 import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
+import { openDatabase } from '../helpers/event-log.ts'
 import { startService } from '../helpers/service.ts'
 import { requireMfa } from '../identity/otp/authenticator.ts'
 import { expect, look } from '../tenancy/staff.ts'
@@ -160,6 +162,64 @@ t.test('who is suspended loses what applications may do for them, also after the
   }
   t.same(await look(service, 'select from oauth_models where user_id = $1', [person.id]), [])
   t.ok((await tokensFor(service, shop, person)).tokens.id_token, 'and consents anew')
+})
+
+t.test('an authorization that a suspension overtakes gives nothing', async (t) => {
+  const person = await colleague(service, owner)
+  const { browser } = await tokensFor(service, shop, person)
+  const grants = async () =>
+    (await expect(200, owner.get(`/api/v1/oauth-grants/?user_id=${person.id}`))).results.length
+  const given = await grants()
+  const database = await openDatabase(t, service)
+  await database.query('begin')
+  await database.query(`update memberships set status = 'suspended' where user_id = $1 and tenant_id = $2`, [
+    person.id,
+    owner.tenantId,
+  ])
+  const asked = browser.visit((await request(shop)).path)
+  await sleep(300)
+  await database.query('commit')
+  t.match((await asked).refresh, /error=access_denied/)
+  t.equal(await grants(), given)
+})
+
+t.test('an authorization that the end of all sessions overtakes gives nothing', async (t) => {
+  const person = await colleague(service, owner)
+  const { browser } = await tokensFor(service, shop, person)
+  const database = await openDatabase(t, service)
+  await database.query('begin')
+  await database.query('select 1 from users where id = $1 for no key update', [person.id])
+  await database.query('update sessions set ended_at = $2 where user_id = $1', [
+    person.id,
+    new Date(service.now()),
+  ])
+  const asked = browser.visit((await request(shop)).path)
+  await sleep(300)
+  await database.query('commit')
+  t.equal((await asked).status, 401)
+  const live = await look(service, `select 1 from sessions where user_id = $1 and ended_at is null`, [
+    person.id,
+  ])
+  t.same(live, [])
+})
+
+t.test('to end the sessions of a member ends those of applications, too', async (t) => {
+  const person = await colleague(service, owner)
+  const { tokens } = await tokensFor(service, shop, person, { scope: 'openid offline_access' })
+  const kinds = async () =>
+    (
+      await look(service, `select kind from sessions where user_id = $1 and ended_at is null`, [person.id])
+    ).map(({ kind }) => kind)
+  t.ok((await kinds()).includes('grant'))
+  const [{ id }] = await look(service, 'select id from memberships where user_id = $1 and tenant_id = $2', [
+    person.id,
+    owner.tenantId,
+  ])
+  await expect(204, owner.delete(`/api/v1/tenants/${owner.tenantId}/members/${id}/sessions/`))
+  await t.rejects(oidc.refreshTokenGrant(shop.config, tokens.refresh_token!), invalidGrant)
+  t.notOk((await kinds()).includes('grant'))
+  service.advance(1)
+  t.notMatch((await authorize(openBrowser(service), person, (await request(shop)).path)).search, /error/)
 })
 
 t.test('a code that is never exchanged leaves no session behind', async (t) => {

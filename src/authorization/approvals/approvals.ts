@@ -12,11 +12,15 @@ import { contextOfCall, recordTransition } from './record-transition.ts'
 import { digestOf, keyOf, requestApproval } from './request-approval.ts'
 import { requestUrl } from './show-request.ts'
 import { deleteStoredCall, findRequest, gatesOf, type RequestRow } from './store.ts'
-import { findOpen, lockRequest, markExecuted, type OpenRow } from './transition-store.ts'
+import { findOpen, findRejected, lockRequest, markExecuted, type OpenRow } from './transition-store.ts'
 
 /** The approvals port of the request path. */
 export function createApprovals(deps: ApprovalDeps): Approvals {
-  const open = (row: Omit<OpenRow, 'is_stored'>): OpenRequest => ({
+  const open = <S extends OpenRequest['status'] | 'rejected'>(row: {
+    id: string
+    status: S
+    expires_at: number
+  }) => ({
     id: row.id,
     status: row.status,
     url: requestUrl(deps, row.id),
@@ -28,9 +32,14 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
       const row = await findRequest(tx, call.tenantId, id, call.now)
       return row && isFor(call, row) ? presented(row, open) : null
     },
-    async findOpen(tx, call, gate) {
-      const row = await findOpen(tx, keyOf(call, gate), gatesOf(gate.decision), call.now)
-      return row && open(row)
+    async findLast(tx, call, gate) {
+      const [key, gates] = [keyOf(call, gate), gatesOf(gate.decision)]
+      const row = await findOpen(tx, key, gates, call.now)
+      if (row) return open(row)
+      const refused = await findRejected(tx, key, gates)
+      if (!refused) return null
+      const { id, expires_at, decided_at } = refused
+      return { ...open({ id, status: 'rejected', expires_at }), decided_at: rfc3339(decided_at) }
     },
     async request(tx, call, gate) {
       const row = await requestApproval(tx, deps, call, gate)

@@ -80,6 +80,16 @@ export function findOpen(
     order by status, created_at, id limit 1`)
 }
 
+const rejectedRow = z.object({ id: z.uuid(), expires_at: z.number(), decided_at: z.number() })
+
+/** The last request for a key and its gates, if it was rejected; or null. */
+export const findRejected = (tx: Tx, key: RequestKey, gates: readonly GateRef[]) =>
+  tx.maybeOne(sql.type(rejectedRow)`
+    select id, expires_at, decided_at from (
+      select id, status, expires_at, decided_at from approval_requests
+      where ${same(key)} and ${sameGates(gates)} order by created_at desc, id desc limit 1) last
+    where status = 'rejected'`)
+
 const usableRow = z.object({
   id: z.uuid(),
   digest: z.string(),

@@ -32,20 +32,20 @@ ${decisionId ? html`<p>${access.decision}<br><code>${decisionId}</code></p>\n` :
   submit: async (visit) => answerRequest(deps, visit, await waitingRequest(deps, visit), goBack),
 })
 
-/** Lets a person ask for an approval, and shows that it waits. */
+/** Lets a person ask for an approval, and shows that it waits or was rejected. */
 export const askPage = (deps: PageDeps, calls: Calls): SignInPage => ({
   path: 'access',
   async show(visit) {
     const person = await profileOf(calls, visit)
     if (!person) return go('')
     const waiting = await waitingRequest(deps, visit)
-    const { request } = waiting.payload.prompt.details
+    const { request, rejectedAt } = waiting.payload.prompt.details
     const { access, consent } = visit.texts
     const { name } = waiting.client
     const back = button(access.back(name), { ...choice, value: 'back', quiet: true })
     return page(
-      request ? access.waits : access.ask(name),
-      html`${who(person)}<p>${
+      request ? access.waits : rejectedAt ? access.rejected : access.ask(name),
+      html`${who(person)}${rejectedAt ? html`<p class="alert">${access.rejectedAt(momentFor(visit, person, rejectedAt))}</p>\n` : null}<p>${
         request
           ? access.until(name, momentFor(visit, person, request.expiresAt))
           : access.lead(name, hostOf(waiting, visit.texts))
@@ -56,7 +56,7 @@ ${refusalOf(visit)}${form(
   html`${
     request
       ? html`<a class="button" href="${visit.prefix}${visit.returnTo}">${access.look}</a>`
-      : button(access.send, { ...choice, value: 'ask' })
+      : button(rejectedAt ? access.sendAgain : access.send, { ...choice, value: 'ask' })
   }${back}`,
 )}
 <p class="aside">${link(visit, 'address', consent.other)}</p>`,

@@ -5,6 +5,7 @@ import { ApiError } from '../../errors.ts'
 import { appendAudit, doneBy } from '../../messages/audit/append-audit.ts'
 import type { Calls, PageDeps } from '../../pages/sign-in/calls.ts'
 import type { Caller } from '../../request/caller.ts'
+import type { OpenRequest, RejectedRequest } from '../../request/change/approvals.ts'
 import type { RouteCall } from '../../request/request-path.ts'
 import { route } from '../../request/route.ts'
 import { ownOf } from '../client-metadata.ts'
@@ -98,6 +99,8 @@ export const whyStopped = z.object({
   decisionId: z.string().optional(),
   /** The request for an approval that waits. */
   request: z.object({ id: z.string(), expiresAt: z.number() }).optional(),
+  /** When the last one was rejected, in ms since 1970. */
+  rejectedAt: z.number().optional(),
 })
 
 type WhyStopped = z.output<typeof whyStopped>
@@ -119,7 +122,7 @@ export async function decideAccess(
 ): Promise<AccessDue | null> {
   const call = isLast ? enter : decide
   const refused = await call(http, asked, {}, { asksApproval: asks }).then(() => null, refusalOf)
-  const request = refused && openRequest(refused)
+  const request = refused && requestIn(refused)
   if (request?.status !== 'approved') return refused && dueOf(refused)
   if (!isLast) return null
   const again = { approvalId: request.id, asksApproval: false }
@@ -134,8 +137,8 @@ function refusalOf(thrown: unknown): ApiError {
   throw thrown
 }
 
-const openRequest = ({ members }: ApiError) =>
-  members.approval_request as { id: string; status: string; expires_at: string } | undefined
+const requestIn = ({ members }: ApiError) =>
+  members.approval_request as OpenRequest | RejectedRequest | undefined
 
 function dueOf(refused: ApiError): AccessDue {
   const { code, status } = refused
@@ -151,11 +154,13 @@ function dueOf(refused: ApiError): AccessDue {
 export function whyOf(refused: ApiError): WhyStopped {
   const { code, message, members } = refused
   const [first] = (members.reasons ?? []) as { code: string }[]
-  const request = openRequest(refused)
+  const request = requestIn(refused)
   return {
     code: first?.code ?? code,
     message,
     ...(members.decision_id !== undefined && { decisionId: String(members.decision_id) }),
-    ...(request && { request: { id: request.id, expiresAt: Date.parse(request.expires_at) } }),
+    ...(request?.status === 'rejected'
+      ? { rejectedAt: Date.parse(request.decided_at) }
+      : request && { request: { id: request.id, expiresAt: Date.parse(request.expires_at) } }),
   }
 }

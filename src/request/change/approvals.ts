@@ -64,6 +64,12 @@ export interface OpenRequest {
   expires_at: string
 }
 
+/** An approval request that was rejected. Its caller may ask again. */
+export interface RejectedRequest extends Omit<OpenRequest, 'status'> {
+  status: 'rejected'
+  decided_at: string
+}
+
 /** `isStored`: a worker carries the call out when the request is approved. */
 export interface OpenedRequest {
   open: OpenRequest
@@ -95,12 +101,12 @@ export interface GatedDecision {
 export interface Approvals {
   /** Locks and gives the request with this id, when it is the caller's, for exactly this call, and still valid. */
   find(tx: Tx, call: GuardedCall, id: string): Promise<Presented>
-  /** The open request for the call; null if there is none. */
-  findOpen(
+  /** The open request for the call, else the last one if it was rejected; null if there is none. */
+  findLast(
     tx: Tx,
     call: GuardedCall,
     gate: Pick<GatedDecision, 'resource' | 'decision'>,
-  ): Promise<OpenRequest | null>
+  ): Promise<OpenRequest | RejectedRequest | null>
   /**
    * Opens a request for the call, or gives the open one. Null when too few approvers are eligible: the call needs one,
    * or with `ownerRecovery` as many as the policy's quorum.
@@ -120,18 +126,22 @@ export const approvalInvalid = () =>
     'This approval is not for this call, was already used, or is no longer valid. Repeat the call without Approval-Request.',
   )
 
-/** 403 with the approval request, which is pending, or approved and must be named in the next call; null: there is none. */
+const details = {
+  none: 'A policy of the tenant requires an approval.',
+  pending: 'A policy of the tenant requires an approval. Repeat the call when it is approved.',
+  approved: 'This was approved. Repeat the call with the id of the request in the header Approval-Request.',
+  rejected: 'A policy of the tenant requires an approval. The last request was rejected; you can ask again.',
+}
+
+/**
+ * 403 with the approval request, which is pending, or approved and must be named in the next call, or was rejected; null: there
+ * is none.
+ */
 export function approvalRequired(
   decision: Decision,
   { action, decisionId }: Pick<GuardedCall, 'action' | 'decisionId'>,
-  open: OpenRequest | null,
+  last: OpenRequest | RejectedRequest | null,
 ): ApiError {
-  const members = whyRefused(decision, action, decisionId)
-  if (!open)
-    return new ApiError(403, 'approval_required', 'A policy of the tenant requires an approval.', { members })
-  const detail =
-    open.status === 'pending'
-      ? 'A policy of the tenant requires an approval. Repeat the call when it is approved.'
-      : 'This was approved. Repeat the call with the id of the request in the header Approval-Request.'
-  return new ApiError(403, 'approval_required', detail, { members: { ...members, approval_request: open } })
+  const members = { ...whyRefused(decision, action, decisionId), ...(last && { approval_request: last }) }
+  return new ApiError(403, 'approval_required', details[last?.status ?? 'none'], { members })
 }
