@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { Worker } from 'node:worker_threads'
+import { type ResourceLimits, Worker } from 'node:worker_threads'
 
 /**
  * Runs a module in a new thread with `data` and gives the one message that it posts. Rejects with the error that the
@@ -21,14 +21,19 @@ export type AskThread = <T>(messages: readonly object[], maxMs: number, late: ()
  * thread starts at the first query, and again after an error or a late answer. It ends after `idleMs` without a query.
  * Ask for one answer at a time.
  */
-export function reusedThread(module: URL, data: unknown, idleMs: number): AskThread {
+export function reusedThread(
+  module: URL,
+  data: unknown,
+  idleMs: number,
+  resourceLimits: ResourceLimits = {},
+): AskThread {
   let resting: { thread: Worker; timer: NodeJS.Timeout } | undefined
   const end = (thread: Worker): void => {
     if (resting?.thread === thread) resting = undefined
     void thread.terminate()
   }
   const start = (): Worker => {
-    const thread = startThread(module, data)
+    const thread = startThread(module, data, resourceLimits)
     return thread.once('exit', () => end(thread))
   }
   const take = (): Worker => {
@@ -66,8 +71,8 @@ async function postInTurns(thread: Worker, messages: readonly object[]): Promise
 }
 
 // Without an empty execArgv the thread would load the modules that the process was started with (--import).
-const startThread = (module: URL, workerData: unknown): Worker =>
-  new Worker(module, { workerData, execArgv: [] })
+const startThread = (module: URL, workerData: unknown, resourceLimits: ResourceLimits = {}): Worker =>
+  new Worker(module, { workerData, execArgv: [], resourceLimits })
     // `answerOf` reports it. An idle thread must not end the process.
     .on('error', () => undefined)
 
