@@ -207,6 +207,19 @@ t.test('only OpenID Connect imports its library, and loads it with the first req
   )
 })
 
+t.test('only SAML imports its libraries, and loads them in its thread', async (t) => {
+  const libraries = ['@node-saml/node-saml', '@xmldom/xmldom']
+  t.same(
+    edges((from, to) => libraries.includes(to) && !from.startsWith('src/federation/saml/')),
+    [],
+  )
+  const outside = [...reached('src/federation/saml/ask-saml-thread.ts', 'loads')]
+  t.same(
+    outside.filter((path) => libraries.includes(path)),
+    [],
+  )
+})
+
 t.test('only stores, the database and messages contain SQL', async (t) => {
   const speaks = /\bsql\.(type|unsafe|fragment)\b/
   const may =
