@@ -1,0 +1,236 @@
+import { inflateRawSync } from 'node:zlib'
+import t from 'tap'
+import * as thread from '../../../src/federation/saml/ask-saml-thread.ts'
+import { readMetadata } from '../../../src/federation/saml/metadata.ts'
+import { RefusedError } from '../../../src/federation/saml/refusal.ts'
+import { serviceProviderMetadata, signInUrl } from '../../../src/federation/saml/service-provider.ts'
+import { type ExpectedResponse, verifyResponse } from '../../../src/federation/saml/verify-response.ts'
+import { ellipticCertificate, idp, next, other, weakCertificate } from './certificates.ts'
+import { forgeries } from './forgeries/all.ts'
+import {
+  acsUrl,
+  entityId,
+  honest,
+  idpEntityId,
+  now,
+  posted,
+  requestId,
+  response,
+} from './identity-provider.ts'
+import { vendors } from './vendors.ts'
+
+const expected: ExpectedResponse = {
+  ...{ entityId, acsUrl, idpEntityId, requestId, now, certificates: [idp.certificate] },
+  ...{ subjectAttribute: null, authenticatedSince: null },
+}
+
+const verify = (field: string, more: Partial<ExpectedResponse> = {}) =>
+  verifyResponse(field, { ...expected, ...more }).catch((error: unknown) => {
+    if (error instanceof RefusedError) return error.refusal
+    throw error
+  })
+
+t.test('each forged response is refused, for its own reason', async (t) => {
+  t.ok(forgeries.length >= 140, `${forgeries.length} forgeries`)
+  for (const { what, code, field } of forgeries)
+    t.match(await verify(field), { code, detail: /^[^\n]{10,900}\.$/ }, what)
+})
+
+t.test('responses of the usual identity providers are accepted', async (t) => {
+  for (const { name, xml, subjectAttribute, says } of vendors)
+    t.match(await verify(posted(xml), { subjectAttribute }), says, name)
+})
+
+t.test('what an assertion says is given as it says it', async (t) => {
+  t.strictSame(await verify(posted(response())), {
+    subject: 'ada-7f3',
+    nameId: 'ada-7f3',
+    nameIdFormat: 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent',
+    attributes: { email: ['ada@example.com'] },
+    sessionIndex: 's-1',
+    authnInstant: new Date(now - 20_000),
+    authnContext: 'urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport',
+    assertionId: '_assertion-1',
+    notOnOrAfter: new Date(now + 360_000),
+  })
+})
+
+t.test('a response in lines of base64, with lines of its own, is accepted', async (t) => {
+  const lines = posted(response({ attributes: honest.attributes.replaceAll('><', '>\r\n  <') }))
+  t.match(await verify(lines.replaceAll(/.{64}/g, '$&\r\n')), { subject: 'ada-7f3' })
+})
+
+t.test('clocks may differ by a minute', async (t) => {
+  const field = posted(response())
+  const at = async (seconds: number) => (await verify(field, { now: now + seconds * 1000 })) as object
+  t.match(await at(-60), { subject: 'ada-7f3' })
+  t.match(await at(-66), { code: 'not_yet_valid', detail: /Compare the clocks/ })
+  t.match(await at(359), { subject: 'ada-7f3' })
+  t.match(await at(360), { code: 'expired', detail: /12:05:00.000Z. Here it is .*12:06:00.000Z/ })
+})
+
+t.test('each certificate of the metadata can sign, and no other one', async (t) => {
+  const certificates = [idp.certificate, next.certificate]
+  t.match(await verify(posted(response({}, next)), { certificates }), { subject: 'ada-7f3' })
+  const unknown = await verify(posted(response({}, other)), { certificates })
+  t.match(unknown, { code: 'signature_invalid', detail: /SHA-256 [0-9A-F:]{95}\). Read the metadata again/ })
+  const stolen = { key: other.key, certificate: idp.certificate }
+  t.match(await verify(posted(response({}, stolen))), { detail: /another key than that of the metadata/ })
+})
+
+t.test('the subject is the named attribute, with one text', async (t) => {
+  const subject = async (attribute: string, values: string[]) => {
+    const texts = values.map((value) => `<saml:AttributeValue>${value}</saml:AttributeValue>`).join('')
+    const attributes = `<saml:AttributeStatement><saml:Attribute Name="${attribute}">${texts}</saml:Attribute></saml:AttributeStatement>`
+    return verify(posted(response({ attributes })), { subjectAttribute: 'uid' })
+  }
+  t.match(await subject('uid', ['7']), { subject: '7', nameId: 'ada-7f3' })
+  for (const [name, values] of [
+    ['uid', ['7', '8']],
+    ['uid', []],
+    ['uid', ['']],
+    ['uid', [' ']],
+    ['Uid', ['7']],
+    ['uid', ['7'.repeat(257)]],
+  ] as const)
+    t.match(await subject(name, [...values]), { code: 'subject', detail: /"uid"/ }, `${name} ${values}`)
+  for (const name of ['__proto__', 'constructor', 'toString'])
+    t.match(await verify(posted(response()), { subjectAttribute: name }), { code: 'subject' }, name)
+})
+
+t.test('a new authentication can be asked for', async (t) => {
+  const since = (seconds: number) => verify(posted(response()), { authenticatedSince: now + seconds * 1000 })
+  t.match(await since(-20), { subject: 'ada-7f3' })
+  t.match(await since(-19), { code: 'authentication_too_old', detail: /ForceAuthn/ })
+})
+
+t.test('an administrator reads what came and what was expected', async (t) => {
+  const told = await verify(posted(response()), { entityId: 'https://id.example/saml/0191/metadata' })
+  t.match(told, {
+    detail: `The assertion names the audience "${entityId}", and this connection is "https://id.example/saml/0191/metadata".`,
+  })
+  const own = {
+    responseInResponseTo: '',
+    confirmation: honest.confirmation.replace(/ InResponseTo="[^"]*"/, ''),
+  }
+  t.match(await verify(posted(response(own))), {
+    detail: /began at the identity provider. It has to begin here/,
+  })
+  const long = await verify(posted(response({ issuer: `<saml:Issuer>${'x\n'.repeat(1_000)}</saml:Issuer>` })))
+  t.match(long, { code: 'issuer', detail: /^The response is from "(x ){100}…", and/ })
+})
+
+const bare = (pem: string) => pem.replaceAll(/-----[A-Z ]+-----/g, '')
+const keyOf = (pem: string, use = ' use="signing"') =>
+  `<md:KeyDescriptor${use}><ds:KeyInfo><ds:X509Data><ds:X509Certificate>${bare(pem)}</ds:X509Certificate></ds:X509Data></ds:KeyInfo></md:KeyDescriptor>`
+const service = (binding: string, location: string) =>
+  `<md:SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-${binding}" Location="${location}"/>`
+const entityXml = (content: string, more = '') =>
+  `<?xml version="1.0"?><!-- of a file --><md:EntityDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata" xmlns:ds="http://www.w3.org/2000/09/xmldsig#" entityID="${idpEntityId}"${more}><md:IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">${content}</md:IDPSSODescriptor></md:EntityDescriptor>`
+const services =
+  service('POST', 'https://idp.example/post') + service('Redirect', 'https://idp.example/sso?a=1&amp;b=2')
+
+const metadataOf = (xml: string) => {
+  try {
+    return readMetadata(xml, now)
+  } catch (error) {
+    if (error instanceof RefusedError) return error.refusal
+    throw error
+  }
+}
+
+t.test('the metadata of an identity provider is read', async (t) => {
+  const keys =
+    keyOf(idp.certificate) + keyOf(next.certificate, '') + keyOf(other.certificate, ' use="encryption"')
+  t.match(metadataOf(`\uFEFF${entityXml(keys + services)}`), {
+    entityId: idpEntityId,
+    signInUrl: 'https://idp.example/sso?a=1&b=2',
+    certificates: [
+      { pem: idp.certificate, fingerprint: /^([0-9A-F]{2}:){31}[0-9A-F]{2}$/, endsAt: Date },
+      { pem: next.certificate },
+    ],
+  })
+  const twice = metadataOf(entityXml(keyOf(idp.certificate) + keyOf(idp.certificate) + services))
+  t.equal((twice as { certificates: unknown[] }).certificates.length, 1, 'a certificate counts once')
+})
+
+t.test('metadata that cannot be used is refused, for its own reason', async (t) => {
+  const key = keyOf(idp.certificate)
+  const fine = entityXml(key + services)
+  for (const [what, code, xml] of [
+    ['a page', 'xml_document_type', '<!DOCTYPE html><html></html>'],
+    ['an entity', 'xml_document_type', `<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]>${fine}`],
+    ['no XML', 'xml_malformed', 'https://idp.example/metadata'],
+    ['other XML', 'not_metadata', '<html/>'],
+    [
+      'a federation',
+      'not_metadata',
+      `<e>${fine.slice(fine.indexOf('<md'))}${fine.slice(fine.indexOf('<md'))}</e>`,
+    ],
+    ['a service provider', 'not_metadata', fine.replaceAll('IDPSSODescriptor', 'SPSSODescriptor')],
+    ['an end', 'metadata_expired', entityXml(key + services, ' validUntil="2026-12-31T00:00:00Z"')],
+    ['no entity id', 'entity_id', fine.replace(idpEntityId, '')],
+    ['no redirect binding', 'sign_in_url', entityXml(key + service('POST', 'https://idp.example/'))],
+    ['a script as address', 'sign_in_url', entityXml(key + service('Redirect', 'javascript:alert(1)'))],
+    ['no certificate', 'certificate', entityXml(services)],
+    ['a certificate that is none', 'certificate', fine.replace(bare(idp.certificate), 'AAAA')],
+    ['RSA of 1024 bits', 'certificate', entityXml(keyOf(weakCertificate) + services)],
+    ['an elliptic curve', 'certificate', entityXml(keyOf(ellipticCertificate) + services)],
+    ['300 KiB', 'too_large', fine + ' '.repeat(300 * 1024)],
+  ] as const)
+    t.match(metadataOf(xml), { code, detail: /\.$/ }, what)
+})
+
+t.test('our metadata names the connection, and a request asks for what it needs', async (t) => {
+  const ours = serviceProviderMetadata({ entityId, acsUrl })
+  t.match(ours, `entityID="${entityId}"`)
+  t.match(ours, /AuthnRequestsSigned="false" WantAssertionsSigned="true"/)
+  t.match(
+    ours,
+    /AssertionConsumerService index="1" isDefault="true" Binding="[^"]*HTTP-POST" Location="https:\/\/id.example\/saml\/0190\/acs"/,
+  )
+  t.equal(ours, serviceProviderMetadata({ entityId, acsUrl }), 'and is always the same')
+
+  const asked = {
+    entityId,
+    acsUrl,
+    requestId,
+    relayState: 'state-1',
+    forceAuthn: true,
+    subjectAttribute: null,
+  }
+  const url = new URL(await signInUrl({ ...asked, signInUrl: 'https://idp.example/sso?a=1' }))
+  t.equal(url.origin + url.pathname, 'https://idp.example/sso')
+  t.strictSame([url.searchParams.get('a'), url.searchParams.get('RelayState')], ['1', 'state-1'])
+  const xmlOf = (from: URL) =>
+    inflateRawSync(Buffer.from(from.searchParams.get('SAMLRequest')!, 'base64')).toString()
+  const xml = xmlOf(url)
+  for (const part of [
+    `ID="${requestId}"`,
+    'ForceAuthn="true"',
+    `AssertionConsumerServiceURL="${acsUrl}"`,
+    'Format="urn:oasis:names:tc:SAML:2.0:nameid-format:persistent"',
+    `>${entityId}</saml:Issuer>`,
+  ])
+    t.match(xml, part)
+  t.notMatch(xml, 'RequestedAuthnContext')
+  const named = await signInUrl({
+    ...asked,
+    signInUrl: 'https://idp.example/',
+    forceAuthn: false,
+    subjectAttribute: 'uid',
+  })
+  t.notMatch(xmlOf(new URL(named)), /ForceAuthn| Format=/)
+})
+
+t.test('the thread answers as its parts do', async (t) => {
+  t.match(await thread.verifyResponse(posted(response()), expected), {
+    done: { subject: 'ada-7f3', authnInstant: Date },
+  })
+  t.match(await thread.verifyResponse('', expected), { refused: { code: 'not_base64' } })
+  t.match(await thread.readMetadata('<html/>', now), { refused: { code: 'not_metadata' } })
+  t.equal(
+    await thread.serviceProviderMetadata({ entityId, acsUrl }),
+    serviceProviderMetadata({ entityId, acsUrl }),
+  )
+})
