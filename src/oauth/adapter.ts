@@ -83,6 +83,8 @@ export function modelAdapter(
     async find(id) {
       const row = await find(id)
       if (!row) return kind === 'RefreshToken' ? replayed(id) : undefined
+      // To other clients it does not exist.
+      if (isPushed && row.payload.clientId !== clientId()) return undefined
       const payload = { ...row.payload, jti: id } as AdapterPayload
       if (isPushed && row.created_at + pushedMs <= clock()) payload.exp = 0
       const { consumed_at: at } = row
@@ -158,7 +160,11 @@ function modelOf(
     sid: auth?.sid,
     browserSessionId: auth?.browserSessionId,
     // The sign-ins and changes that count for a request are told by this clock, to the ms.
-    payload: kind === 'Interaction' ? { ...kept, iat: at / 1000 } : kept,
+    payload: {
+      ...kept,
+      ...(kind === 'Interaction' && { iat: at / 1000 }),
+      ...(isPushed && { clientId }),
+    },
     at,
     expiresAt: at + lifeMs,
   }

@@ -154,6 +154,7 @@ function adapterOf({ deps, library }: Parts, algorithms: readonly string[]): Con
   }
   const device = {
     route: () => library.Provider.ctx?.oidc.route,
+    clientId: refusals.clientId,
     slowDown: () => new library.errors.SlowDown(),
     unit: () => requestOf(library)?.oauth.unit ?? null,
   }

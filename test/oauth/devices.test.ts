@@ -105,6 +105,8 @@ t.test('a device learns that its person refused, that it asks too often, and tha
   t.equal((await decide(browser, 'deny')).title, 'The device is not connected')
   t.same(await ask(refused), { status: 400, error: 'access_denied' })
 
+  const other = await openApplication(service, owner, device)
+  for (let n = 0; n < 2; n++) t.equal((await ask(late, other)).error, 'invalid_grant', 'of another client')
   t.equal((await ask(late)).error, 'authorization_pending')
   const many = await Promise.all(Array.from({ length: 10 }, () => ask(late)))
   t.same([...new Set(many.map(({ error }) => error))], ['slow_down'])

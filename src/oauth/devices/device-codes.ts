@@ -26,6 +26,8 @@ export const nameOfRow = (idHash: Buffer): string => `row.${idHash.toString('hex
 interface Asked {
   /** The endpoint that the library answers. */
   route(): string | undefined
+  /** The client of the request; undefined outside of one. */
+  clientId(): string | undefined
   /** What the request of the token endpoint collects. */
   unit(): RequestUnit | null
   /** The error of a device that asks too often. */
@@ -35,7 +37,7 @@ interface Asked {
 /** The storage of device codes. */
 export function deviceCodes(
   { db, clock, sealer }: Pick<Deps, 'db' | 'clock' | 'sealer'>,
-  { route, unit, slowDown }: Asked,
+  { route, clientId, unit, slowDown }: Asked,
 ): Adapter {
   const isOver = (createdAt: number) => createdAt + deviceSeconds * 1000 <= clock()
 
@@ -62,7 +64,9 @@ export function deviceCodes(
     async find(id) {
       if (id.startsWith('row.') && route() !== 'device_resume') return undefined
       const row = await readAsSystem(db, reason, (read) => findDevice(read, id, clock()))
-      if (!row) return undefined
+      // To other clients it does not exist.
+      const isForeign = route() === 'token' && row?.payload.clientId !== clientId()
+      if (!row || isForeign) return undefined
       const payload = { ...row.payload, jti: id } as AdapterPayload
       if (row.consumed_at !== null)
         return row.consumed_at > clock() - graceMs ? undefined : { ...payload, consumed: 1 }
