@@ -10,6 +10,7 @@ import {
   tokensFor,
 } from '../oauth/relying-party.ts'
 import { expect } from '../tenancy/staff.ts'
+import type { Tally } from './attack.ts'
 
 /** A tenant with applications, and one live secret of each kind that they have. */
 export interface Estate {
@@ -111,3 +112,18 @@ export const otherAddresses = [
   'javascript:alert(1)',
   '//app.example.com/callback',
 ]
+
+/** Checks what others asked about and tried to end. It uses the refresh token. */
+export async function stillWorks(tally: Tally, service: Service, { secrets, basic }: Estate): Promise<void> {
+  const userinfo = await fetch(`${service.url}/oauth/userinfo`, {
+    headers: { Authorization: `Bearer ${secrets.access}` },
+  })
+  tally.check(userinfo.status === 200, 'an access token still works')
+  const body = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: secrets.refresh })
+  const refreshed = await fetch(`${service.url}/oauth/token`, {
+    method: 'POST',
+    headers: { Authorization: basic },
+    body,
+  })
+  tally.check(refreshed.status === 200, 'a refresh token still works')
+}

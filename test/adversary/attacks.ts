@@ -11,6 +11,7 @@ import { impersonations } from './impersonations.ts'
 import { jwtMatrix } from './jwt-matrix.ts'
 import { keys } from './keys.ts'
 import { malformed } from './malformed.ts'
+import { openidForeign } from './openid-foreign.ts'
 import { openidFuzz } from './openid-fuzz.ts'
 import { privileges } from './privileges.ts'
 import { races } from './races.ts'
@@ -46,5 +47,6 @@ export const attacks: readonly Attack[] = [
   consolePages,
   stateMachines,
   malformed,
+  openidForeign,
   openidFuzz,
 ]

@@ -1,6 +1,6 @@
 import type { Service } from '../helpers/service.ts'
 import { callback } from '../oauth/relying-party.ts'
-import { type Estate, openEstate, otherAddresses } from './applications.ts'
+import { type Estate, openEstate, otherAddresses, stillWorks } from './applications.ts'
 import type { Attack, Tally } from './attack.ts'
 
 // Seeded random requests to the endpoints of OpenID Connect. Each begins as one that is right but for one thing: a code of
@@ -36,7 +36,7 @@ export const openidFuzz: Attack = {
         .map(([what, count]) => `${count} × ${what}`)
         .join(', '),
     )
-    await nothingEnded(tally, service, [own, theirs])
+    for (const estate of [own, theirs]) await stillWorks(tally, service, estate)
   },
 }
 
@@ -353,21 +353,4 @@ function faultOf(path: string, method: string, { status, headers }: Response, bo
   if (!/no-store/.test(headers.get('cache-control') ?? '')) return 'may be stored'
   const error = /^\{.*"error":"([^"]*)"/.exec(body)?.[1] ?? ''
   return errors.test(error) || status === 404 ? null : `the error ${error}`
-}
-
-/** What others asked about and tried to end still works. */
-async function nothingEnded(tally: Tally, service: Service, estates: readonly Estate[]) {
-  for (const { secrets, basic } of estates) {
-    const userinfo = await fetch(`${service.url}/oauth/userinfo`, {
-      headers: { Authorization: `Bearer ${secrets.access}` },
-    })
-    tally.check(userinfo.status === 200, 'an access token still works')
-    const body = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: secrets.refresh })
-    const refreshed = await fetch(`${service.url}/oauth/token`, {
-      method: 'POST',
-      headers: { Authorization: basic },
-      body,
-    })
-    tally.check(refreshed.status === 200, 'a refresh token still works')
-  }
 }
