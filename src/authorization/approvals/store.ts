@@ -130,7 +130,8 @@ const columns = sql.fragment`
   r.required_approvals, r.expires_at, r.decided_at, r.executed_at, r.operation_id, r.consumed_by,
   r.execution_status, r.execution_http_status, r.execution_problem, r.created_at,
   array(select distinct k.created_by from api_keys k
-        where k.tenant_id = r.tenant_id and k.account_id = r.account_id) as account_keepers,
+        where k.tenant_id = r.tenant_id and k.account_id = r.account_id) || coalesce((
+    select a.machine_keepers from memberships a where a.tenant_id = r.tenant_id and a.id = r.account_id), '{}') as account_keepers,
   (select coalesce(jsonb_agg(jsonb_build_object(
             'approver', jsonb_build_object('id', v.approver_id, 'email', v.approver_email),
             'decision', v.decision, 'comment', v.comment, 'at', floor(extract(epoch from v.at) * 1000))
@@ -180,11 +181,14 @@ export const readerOf = ({
   roleIds: auth.membership?.roleIds ?? [],
 })
 
-// The reader has a role of each list, is neither requester nor subject, and made no key of the subject.
+// The reader has a role of each list, is neither requester nor subject, and made no key and no machine of the subject.
 const decidable = ({ userId, roleIds }: Reader) => sql.fragment`
   r.requester_id <> ${userId} and r.account_id is distinct from ${userId} and not exists (
     select 1 from api_keys k
     where k.tenant_id = r.tenant_id and k.account_id = r.account_id and k.created_by = ${userId})
+  and not exists (
+    select 1 from memberships a
+    where a.tenant_id = r.tenant_id and a.id = r.account_id and ${userId} = any(a.machine_keepers))
   and not exists (
     select 1 from jsonb_array_elements(r.approvers) needed
     where not needed ?| ${sql.array(roleIds, 'text')})`
@@ -237,7 +241,7 @@ export const isParty = (
   userId: string,
 ): boolean => requester_id === userId || account_id === userId
 
-/** Whether the person is a party, or holds keys of the service account that would act. */
+/** Whether the person is a party, or can sign in as the service account that would act. */
 export const isOwnRequest = (request: RequestRow, userId: string): boolean =>
   isParty(request, userId) || request.account_keepers.includes(userId)
 

@@ -217,7 +217,7 @@ interface Eligibility {
 
 /**
  * Members who can approve now: active, with a role of each list, neither requester nor subject, and without having made
- * a key of the subject; at most `limit`.
+ * a key or a machine of the subject; at most `limit`.
  */
 export function listEligible(
   tx: Tx,
@@ -232,6 +232,8 @@ export function listEligible(
       and m.user_id is distinct from ${accountId}::uuid
       and not exists (select 1 from api_keys k where k.tenant_id = ${tenantId} and k.account_id = ${accountId}::uuid
                       and k.created_by = m.user_id)
+      and not exists (select 1 from memberships a where a.tenant_id = ${tenantId} and a.id = ${accountId}::uuid
+                      and m.user_id = any(a.machine_keepers))
       and m.id in (select mr.membership_id from membership_roles mr
                    where mr.tenant_id = ${tenantId} and mr.role_id = any(${sql.array(first, 'uuid')}))
       ${among}

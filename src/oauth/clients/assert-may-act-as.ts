@@ -4,13 +4,14 @@ import { ApiError, invalidField } from '../../errors.ts'
 import { assertFreshSession } from '../../identity/sessions/fresh-authentication.ts'
 import { reasonSentence } from '../../policy-engine/evaluate/reasons.ts'
 import { boundKinds, type Caller } from '../../request/caller.ts'
-import { lockHeldAccount } from '../../tenancy/service-accounts/lock-account.ts'
+import { keepAccount } from '../../tenancy/service-accounts/lock-account.ts'
 import type { ClientFields } from './store.ts'
 
 /**
  * Asks of the editor of a machine what a key of its service account asks: a secret does what the account may do. Throws 403
  * for an account with more than the caller has, and for keys, applications and impersonations; 401 without a sign-in or a second
- * factor in the last 10 minutes; 400 for an account that the tenant does not have.
+ * factor in the last 10 minutes; 400 for an account that the tenant does not have. What the account asks for counts as the caller's
+ * from then on.
  */
 export async function assertMayActAs(
   tx: Tx,
@@ -22,6 +23,6 @@ export async function assertMayActAs(
   const code = boundKinds[caller.token]
   if (code) throw new ApiError(403, code, reasonSentence(code))
   assertFreshSession(caller, clock())
-  if (!(await lockHeldAccount(tx, caller, id)))
+  if (!(await keepAccount(tx, caller, id)))
     throw invalidField('service_account_id', 'This tenant has no such service account.', 'unknown')
 }

@@ -118,10 +118,21 @@ export function changeAccount(tx: Tx, account: AccountValues & { status: Account
     where tenant_id = ${tenantId} and id = ${id}`)
 }
 
-/** Whether a person made a key of a service account, which may be over by now. */
+/** Notes that a person can sign in as a machine that acts as a service account. The caller has locked the tenant. */
+export function noteMachineKeeper(tx: Tx, account: { tenantId: string; id: string; userId: string }): void {
+  const { tenantId, id, userId } = account
+  tx.later(sql.unsafe`
+    update memberships set machine_keepers = machine_keepers || ${userId}::uuid
+    where tenant_id = ${tenantId} and id = ${id} and not ${userId} = any(machine_keepers)`)
+}
+
+/** Whether a person made a key or a machine of a service account, which may be over by now. */
 export const hasMadeKeyOf = (
   tx: Read,
   { tenantId, accountId, userId }: { tenantId: string; accountId: string; userId: string },
 ): Promise<boolean> =>
   tx.exists(sql.unsafe`
-    select 1 from api_keys where tenant_id = ${tenantId} and account_id = ${accountId} and created_by = ${userId}`)
+    select 1 from api_keys where tenant_id = ${tenantId} and account_id = ${accountId} and created_by = ${userId}
+    union all
+    select 1 from memberships
+    where tenant_id = ${tenantId} and id = ${accountId} and ${userId} = any(machine_keepers)`)

@@ -1,7 +1,7 @@
 import type { Tx } from '../../database/executor/transaction.ts'
 import { lockTenant } from '../../database/revisions.ts'
 import type { Caller } from '../../request/caller.ts'
-import { type AccountRow, findAccount } from '../members/account-store.ts'
+import { type AccountRow, findAccount, noteMachineKeeper } from '../members/account-store.ts'
 import { assertGrantable, assertMayDescribe, holderOf } from '../roles/grantable-roles.ts'
 import { listRolesOf, type RoleRow } from '../roles/store.ts'
 
@@ -18,6 +18,13 @@ export async function lockHeldAccount(tx: Tx, caller: Caller, id: string): Promi
   if (!account) return null
   assertGrantable(holderOf(caller), account.granted)
   assertMayDescribe(caller, account)
+  return account
+}
+
+/** The same for a caller who gets to sign in as a machine that acts as the account: they count as its keeper from now on. */
+export async function keepAccount(tx: Tx, caller: Caller, id: string): Promise<LockedAccount | null> {
+  const account = await lockHeldAccount(tx, caller, id)
+  if (account) noteMachineKeeper(tx, { tenantId: caller.tenantId, id, userId: caller.userId })
   return account
 }
 
