@@ -59,6 +59,7 @@ export async function enter(
   const viewOfRows = () => viewRows(deps, request)
   const caller: Caller = {
     ...claims,
+    ...(auth.keyMakerId && { keyMakerId: auth.keyMakerId }),
     tokenTenantId: claims.tenantId,
     tenantId,
     impersonator,

@@ -49,6 +49,8 @@ export interface AuthContext {
   impersonator: Impersonator | null
   /** The permissions that a key is limited to; null for no limit, and for a token. Of an application, its scopes. */
   scopes: readonly string[] | null
+  /** As in {@link Caller}, where the token does not say it: of a machine, who made its client. */
+  keyMakerId?: string
   /** Null when the tenant does not exist or was deleted, or the user is not a member. */
   tenant: (TenantFacts & { policyRevision: number }) | null
   membership: (Membership & { roles: string[] }) | null
@@ -149,7 +151,7 @@ export interface Caller {
   tokenTenantId: string
   /** For a key, the id of the key; for an application, that of the grant. */
   sessionId: string
-  /** For a key of a service account, the person who made it: its changes count as theirs. */
+  /** For a key of a service account, or a machine, the person who made it: its changes count as theirs. */
   keyMakerId?: string
   /** The id of the member who acts as the user, as the token names them. */
   impersonatorId?: string

@@ -1,9 +1,17 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import * as oidc from 'openid-client'
 import t from 'tap'
 import type { Statement } from '../../src/database/executor/flush.ts'
 import { flushes } from '../../src/database/executor/pool.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { authorize, callback, openApplication, openBrowser, request } from '../oauth/relying-party.ts'
+import {
+  authorize,
+  callback,
+  openApplication,
+  openBrowser,
+  openMachine,
+  request,
+} from '../oauth/relying-party.ts'
 import { openPages } from '../pages/sign-in/page-client.ts'
 
 const service = await sharedService(t, { workers: false })
@@ -22,6 +30,7 @@ const member = await ada.get(`${tenant}/members/`)
 const key = await ada.post('/api/v1/users/me/keys/', { name: 'Laptop' })
 let { refresh } = await service.logIn(ada)
 const shop = await openApplication(service, ada, { first_party: true })
+const machine = await openMachine(service, ada)
 const browser = openBrowser(service)
 const codes: Awaited<ReturnType<typeof madeCode>>[] = []
 for (let run = 0; run < 6; run++) codes.push(await madeCode())
@@ -116,6 +125,7 @@ const requests: Record<string, () => Promise<unknown>> = {
   'PATCH tenants/:id': () => ada.patch(`${tenant}/`, { name: word() }),
   'POST token, with a code': () => token('authorization_code', codes.pop()!),
   'POST token, with a refresh token': () => token('refresh_token', { refresh_token: tokens.refresh_token! }),
+  'POST token, as a machine': () => oidc.clientCredentialsGrant(machine.config),
   'GET userinfo': () => service.call('GET', '/oauth/userinfo', { token: tokens.access_token }),
   'POST introspect': () => asShop('introspect', { token: tokens.access_token! }),
   'POST keys': () => ada.post('/api/v1/users/me/keys/', { name: word() }),
@@ -151,10 +161,13 @@ t.test('each request takes as many round trips to Postgres as round-trips.md say
   const [byPages, byApi] = [trips['sign-in on the pages, from the address on']!, trips['POST login']!]
   t.ok(byPages <= byApi + 1, 'the pages take one more at most')
   t.same(
-    ['POST token, with a code', 'POST token, with a refresh token', 'GET userinfo'].map(
-      (name) => trips[name],
-    ),
-    [2, 2, 1],
+    [
+      'POST token, with a code',
+      'POST token, with a refresh token',
+      'POST token, as a machine',
+      'GET userinfo',
+    ].map((name) => trips[name]),
+    [2, 2, 2, 1],
     'an application asks for what it needs at once, and writes at once',
   )
   const found = [

@@ -208,7 +208,10 @@ export const accountsOf = (tenantId: string) => ({
   hasFactor: () => sql.fragment`false`,
 })
 
-const machineContextRow = authContextRow.extend({ client_scopes: z.array(z.string()) })
+const machineContextRow = authContextRow.extend({
+  client_scopes: z.array(z.string()),
+  client_made_by: z.uuid(),
+})
 
 /**
  * The same for the service account that a machine acts as, with the scopes of its client. Null if the client is disabled or
@@ -220,10 +223,11 @@ export const findMachineContext = parameterizedJoin(
     const { userId, tenantId, clientId } = machine
     const session = sql.fragment`
       select 'aal1' as acr, '{}'::text[] as amr, 'epoch'::timestamptz as auth_time,
-             null::timestamptz as second_factor_at, null::timestamptz as begun_at, false as over, c.scopes as client_scopes
+             null::timestamptz as second_factor_at, null::timestamptz as begun_at, false as over,
+             c.scopes as client_scopes, c.created_by as client_made_by
       from oauth_clients c
       where c.tenant_id = ${tenantId} and c.id = ${clientId} and c.service_account_id = ${userId} and c.is_active`
-    const more = sql.fragment`, s.client_scopes`
+    const more = sql.fragment`, s.client_scopes, s.client_made_by`
     return contextQueries(read, machine, { ...accountsOf(tenantId), session, more })
   },
 )

@@ -81,7 +81,7 @@ async function loadMachine(
   const row = await findMachineContext(read, { userId, tenantId, clientId })
   if (!row || row.membership_status === 'suspended') return null
   const left = scopes.filter((scope) => row.client_scopes.includes(scope))
-  return keyContextOf(authContextOf(row, config), subjectType, left)
+  return { ...keyContextOf(authContextOf(row, config), subjectType, left), keyMakerId: row.client_made_by }
 }
 
 /** A key, or a machine, cannot authenticate again, so it meets no step-up. */

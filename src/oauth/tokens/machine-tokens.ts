@@ -15,11 +15,20 @@ import { textOf } from './structured-tokens.ts'
 
 type LibraryClient = OidcContext['oidc']['client']
 
-/** The service account of a machine, if it may act now; null if it is disabled or deleted, or its tenant is closed. */
-export async function accountOf(deps: PageDeps, client: LibraryClient): Promise<AuthContext | null> {
-  const { id, tenantId, scopes, serviceAccountId: userId } = ownOf(client)
+/**
+ * The service account of a machine, if it may act now; null if it is disabled or deleted, its tenant is closed, or the policies
+ * deny what is asked for.
+ */
+export async function accountOf(
+  deps: PageDeps,
+  ctx: OidcContext,
+  client: LibraryClient,
+  { resource, scopes }: { resource: string; scopes: string[] },
+): Promise<AuthContext | null> {
+  const { id, tenantId, scopes: own, serviceAccountId: userId } = ownOf(client)
   deps.callLimits.countClient(id)
   if (userId === null) return null
+  const shown = { acr: 'aal1', amr: [], authTime: 0 } as const
   const bearer = {
     userId,
     tenantId,
@@ -28,14 +37,17 @@ export async function accountOf(deps: PageDeps, client: LibraryClient): Promise<
     token: 'oauth',
     subjectType: 'service_account',
     impersonatorId: undefined,
-    application: { clientId: id, scopes, acr: 'aal1', amr: [], authTime: 0 },
+    application: { clientId: id, scopes: own, ...shown },
   } as const
-  return livingOf(await readInTenant(deps.db, bearer, (read) => deps.loadAuthContext(read, bearer)))
+  const account = livingOf(await readInTenant(deps.db, bearer, (read) => deps.loadAuthContext(read, bearer)))
+  const { ip, userAgent } = ctx.state.requestInfo
+  const asked = { ...shown, sessionId: id, ip, userAgent, redirectHost: '', resources: [resource], scopes }
+  return account && (await isDenied(deps, ctx, client, account, { ...asked, hasMet: false })) ? null : account
 }
 
 /**
  * The service account for which the machine of a request asks for a token. A request without scopes asks for all that the client
- * has. Throws `invalid_grant` where the account may not act, or the policies do not let it.
+ * has. Throws `invalid_grant` where the account may not act.
  */
 export async function askingAccount(
   { deps, library }: { deps: PageDeps; library: Library },
@@ -44,18 +56,14 @@ export async function askingAccount(
   resource: string,
 ): Promise<AuthContext> {
   const own = ownOf(client)
-  const account = await accountOf(deps, client)
-  if (!account) throw new library.errors.InvalidGrant('The service account of this client cannot act')
+  ctx.oidc.params!.scope ??= own.scopes.join(' ')
+  const scopes = [...ctx.oidc.requestParamScopes].filter((one) => own.scopes.includes(one))
+  const account = await accountOf(deps, ctx, client, { resource, scopes })
+  if (!account)
+    throw new library.errors.InvalidGrant('The service account cannot act, or policies deny the client')
   // The check of a secret notes the use.
   if (client?.clientSecret === undefined)
     await noteUse(deps, ownState(ctx).unit, { client: own, secretHash: null })
-  ctx.oidc.params!.scope ??= own.scopes.join(' ')
-  const scopes = [...ctx.oidc.requestParamScopes].filter((one) => own.scopes.includes(one))
-  const shown = { sessionId: own.id, acr: 'aal1', amr: [], authTime: 0, redirectHost: '' } as const
-  const { ip, userAgent } = ctx.state.requestInfo
-  const asked = { ...shown, ip, userAgent, resources: [resource], scopes, hasMet: false }
-  if (await isDenied(deps, ctx, client, account, asked))
-    throw new library.errors.InvalidGrant('The policies of the tenant deny this client')
   return account
 }
 

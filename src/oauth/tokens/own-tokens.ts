@@ -20,7 +20,8 @@ export function ownTokens(parts: Parts) {
     const client = await clientFor(parts, ctx, asking, token)
     if (!client) return false
     if (token.kind !== 'ClientCredentials') return !!(await personOf(parts, ctx, client, token))
-    return (await accountOf(parts.deps, client))?.user.id === token.accountId
+    const asked = { resource: String(token.aud), scopes: token.scope?.split(' ') ?? [] }
+    return (await accountOf(parts.deps, ctx, client, asked))?.user.id === token.accountId
   }
   return {
     revocation: { enabled: true, allowedPolicy: isOwn },
@@ -38,6 +39,7 @@ type IsAllowed = (ctx: OidcContext, client: { clientId: string }, token: KnownTo
 /** A code or token, as far as it is asked here. */
 export interface KnownToken {
   kind?: string | undefined
+  scope?: string | undefined
   clientId?: string | undefined
   accountId?: string | undefined
   grantId?: string | undefined
