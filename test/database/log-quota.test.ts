@@ -1,6 +1,8 @@
+import * as oidc from 'openid-client'
 import t from 'tap'
 import { deleteOutdated } from '../../workers/retention.ts'
 import { type Answer, startService } from '../helpers/service.ts'
+import { openMachine } from '../oauth/relying-party.ts'
 import { expect, foundFirm, look } from '../tenancy/staff.ts'
 
 const megabyte = 1_000_000
@@ -73,7 +75,7 @@ t.test(
   },
 )
 
-t.test('the keys of service accounts have the tenth of the person who made them', async (t) => {
+t.test('the keys and machines of service accounts have the tenth of the person who made them', async (t) => {
   const { owner, id: tenantId, hire } = await foundFirm(service)
   const admin = await hire('admin')
   const robots: Editor[] = []
@@ -87,9 +89,13 @@ t.test('the keys of service accounts have the tenth of the person who made them'
     })
   }
   const [one, two] = robots as [Editor, Editor]
+  const { config } = await openMachine(service, owner, { roles: ['admin'], scopes: ['policy:create'] })
+  const { access_token: token } = await oidc.clientCredentialsGrant(config)
+  const machine = { post: (path: string, body: object) => service.call('POST', path, { token, body }) }
   const { id } = await expect(201, create(one, 'Filler'))
   t.match(await fill(one, id), { status: 429, body: { code: 'quota_exceeded' } })
   t.match(await create(two, 'Of the other'), { status: 429, body: { code: 'quota_exceeded' } })
+  t.match(await create(machine, 'Of a machine'), { status: 429, body: { code: 'quota_exceeded' } })
   t.match(await create(owner, 'Of their maker'), { status: 429, body: { code: 'quota_exceeded' } })
   const mine = await used(tenantId, owner.id)
   t.ok(mine > 0.08 * megabyte && mine <= 0.1 * megabyte, `${mine} bytes`)

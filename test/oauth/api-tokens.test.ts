@@ -13,6 +13,7 @@ import {
   authorize,
   openApplication,
   openBrowser,
+  openMachine,
   request,
   tokensFor,
 } from './relying-party.ts'
@@ -82,14 +83,20 @@ t.test('the profile shows the tenant of the token, and what the scopes say', asy
 })
 
 t.test(
-  'with the scope openid alone, an application reads who the person is, and does nothing else',
+  'with the one scope for it, applications and machines read who they act for, and do nothing else',
   async (t) => {
     const owner = await service.signUp()
     const other = await openApplication(service, owner, { scopes })
-    const { access_token: token } = await granted(owner, 'openid', other)
+    const machine = await openMachine(service, owner, { scopes: ['profile:read'] })
+    const all = [
+      await granted(owner, 'openid', other),
+      await oidc.clientCredentialsGrant(machine.config),
+    ].map((tokens) => tokens.access_token)
     const routes = listRoutes(service.deps, createReadiness(service.deps.db, service.deps.clock))
     const open: string[] = []
-    for (const { method, path, action } of routes) {
+    for (const { method, path, action, token } of routes.flatMap((one) =>
+      all.map((token) => ({ ...one, token })),
+    )) {
       if (action === 'public' || !actions[action]) continue
       const answer = await call(
         token,
@@ -103,7 +110,7 @@ t.test(
         code === 'application_not_allowed' || (code === 'permission_denied' && /scope_missing/.test(reasons))
       if (!closed) open.push(`${method} ${path} ${answer.status}`)
     }
-    t.same(open, ['GET /api/v1/users/me 200'])
+    t.same(open, ['GET /api/v1/users/me 200', 'GET /api/v1/users/me 200'])
   },
 )
 

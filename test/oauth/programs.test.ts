@@ -1,37 +1,30 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import {
-  decodeJwt,
-  decodeProtectedHeader,
-  exportJWK,
-  type GenerateKeyPairOptions,
-  generateKeyPair as generate,
-  SignJWT,
-} from 'jose'
+import { SignJWT } from 'jose'
 import * as oidc from 'openid-client'
 import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
-import { type Client, startService } from '../helpers/service.ts'
+import { startService } from '../helpers/service.ts'
 import { expect } from '../tenancy/staff.ts'
-import { authorize, callback, openApplication, openBrowser, request } from './relying-party.ts'
+import {
+  authorize,
+  basicOf,
+  callback,
+  keyOf,
+  openApplication,
+  openBrowser,
+  openMachine,
+  postForm,
+  request,
+} from './relying-party.ts'
 
 const service = await startService(t, { workers: false, env: { FEDERATION_ALLOW_PRIVATE: 'true' } })
 const owner = await service.signUp()
 const member = await colleague(service, owner)
 const issuer = service.deps.publicUrl()
 
-const post = async (path: string, fields: Record<string, string>, headers: Record<string, string> = {}) => {
-  const answer = await fetch(`${service.url}${path}`, {
-    method: 'POST',
-    body: new URLSearchParams(fields),
-    headers,
-  })
-  // biome-ignore lint/suspicious/noExplicitAny: JSON
-  return { status: answer.status, headers: answer.headers, body: (await answer.json()) as any }
-}
-const basicOf = ({ client, secret }: { client: { id: string }; secret: string }) => ({
-  Authorization: `Basic ${Buffer.from(`${client.id}:${secret}`).toString('base64')}`,
-})
+const post = (path: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
+  postForm(service, path, fields, headers)
 
 t.test('an application pushes its request, and the browser brings its name alone', async (t) => {
   const app = await openApplication(service, owner, { require_par: true })
@@ -113,10 +106,6 @@ t.test('only the client pushes requests in its name, with its own redirect URIs'
   t.equal(preflight.headers.get('access-control-allow-origin'), 'https://app.example.com')
 })
 
-const keyOf = async (alg: string, options: GenerateKeyPairOptions = {}) => {
-  const { privateKey, publicKey } = await generate(alg, { extractable: true, ...options })
-  return { alg, privateKey, jwk: { ...(await exportJWK(publicKey)), kid: `${alg}-1` } }
-}
 const signed = { token_endpoint_auth_method: 'private_key_jwt' }
 const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
@@ -252,158 +241,8 @@ t.test('keys can be read from the application, and rotate there', async (t) => {
   }
 })
 
-/** A service account with these roles, and a machine that acts as it. */
-async function openMachine(by: Client, roles = ['auditor'], more: object = {}, proof?: oidc.ClientAuth) {
-  const account = await expect(
-    201,
-    by.post('/api/v1/service-accounts/', { name: crypto.randomUUID(), roles }),
-  )
-  const machine = { kind: 'machine', redirect_uris: [], scopes: ['member:list', 'role:create'] }
-  const given = { ...machine, service_account_id: account.id, ...more }
-  return { account, ...(await openApplication(service, by, given, proof)) }
-}
-const api = `${issuer}/api/v1`
-const grant = { grant_type: 'client_credentials' }
-const refusedWith = (error: string) => ({ error }) as unknown as Error
-const callWith = (token: string, path: string, method = 'GET', body?: object) =>
+const callWith = (token: string, path: string, method: string, body?: object) =>
   service.call(method, path, { token, ...(body && { body }) })
-
-t.test('a machine acts as its service account, within its scopes and those of the account', async (t) => {
-  const boss = await service.signUp()
-  const { account, client, config } = await openMachine(boss)
-  t.match(client, {
-    kind: 'machine',
-    grant_types: ['client_credentials'],
-    token_endpoint_auth_method: 'client_secret_basic',
-    service_account_id: account.id,
-    require_pkce: false,
-  })
-  t.ok(config.serverMetadata().grant_types_supported?.includes('client_credentials'))
-  const { access_token: token, ...answer } = await oidc.clientCredentialsGrant(config)
-  t.same(answer, { expires_in: 900, scope: 'member:list', token_type: 'bearer' }, 'auditors create no roles')
-  t.match(decodeProtectedHeader(token), { typ: 'at+jwt', alg: 'ES256' })
-  const claims = { iss: issuer, aud: api, sub: account.id, client_id: client.id, tenant_id: boss.tenantId }
-  t.match(decodeJwt(token), { ...claims, scope: 'member:list' })
-  const all = `/api/v1/tenants/${boss.tenantId}/`
-  t.equal((await callWith(token, `${all}members/`)).status, 200)
-  t.match(await callWith(token, `${all}roles/`), { status: 403, body: { code: 'permission_denied' } })
-  t.match(await callWith(token, '/api/v1/auth/sessions/'), { body: { code: 'application_not_allowed' } })
-  t.equal((await callWith(token, `/api/v1/tenants/${owner.tenantId}/members/`)).status, 404)
-  await t.rejects(oidc.fetchUserInfo(config, token, oidc.skipSubjectCheck), 'userinfo is about people')
-  t.match(await oidc.tokenIntrospection(config, token), { active: true, ...claims, scope: 'member:list' })
-  await t.rejects(oidc.tokenRevocation(config, token), refusedWith('unsupported_token_type'))
-  const narrow = (more: Record<string, string>) => oidc.clientCredentialsGrant(config, more)
-  t.equal((await narrow({ scope: 'member:list', resource: api })).scope, 'member:list')
-  for (const scope of ['role:create', 'openid', 'tenant:delete', 'member:list\u0000'])
-    await t.rejects(narrow({ scope }), refusedWith('invalid_scope'), scope)
-  for (const resource of ['https://other.example', `${api}/`, 'x'])
-    await t.rejects(narrow({ resource }), refusedWith('invalid_target'), resource)
-  t.match(await boss.get(`/api/v1/service-accounts/${account.id}/`), { body: { last_used_at: /T/ } })
-
-  const self = await openMachine(boss, ['auditor'], { scopes: ['profile:read'] })
-  const own = (await oidc.clientCredentialsGrant(self.config)).access_token
-  t.match(await callWith(own, '/api/v1/users/me/'), {
-    status: 200,
-    body: { id: self.account.id, type: 'service_account', key: null, permissions: [] },
-  })
-})
-
-t.test(
-  'nothing else than its own grant is open to a machine, and to no other client its grant',
-  async (t) => {
-    const boss = await service.signUp()
-    const machine = await openMachine(boss)
-    const web = await openApplication(service, boss)
-    const as = basicOf(machine)
-    const fields = {
-      response_type: 'code',
-      scope: 'openid',
-      redirect_uri: callback,
-      client_id: machine.client.id,
-    }
-    t.match(await post('/oauth/par', fields, as), { status: 400 })
-    const query = new URLSearchParams(fields)
-    t.equal((await openBrowser(service).visit(`/oauth/authorize?${query}`)).status, 400)
-    for (const grant_type of ['authorization_code', 'refresh_token', 'password'])
-      t.equal((await post('/oauth/token', { grant_type, code: 'x', refresh_token: 'x' }, as)).status, 400)
-    t.equal((await post('/oauth/device_authorization', { scope: 'openid' }, as)).status, 400)
-    t.match(await post('/oauth/token', grant, basicOf(web)), {
-      status: 400,
-      body: { error: 'invalid_request' },
-    })
-    t.match(await post('/oauth/token', grant, basicOf({ ...machine, secret: 'bws_no' })), {
-      status: 401,
-      body: { error: 'invalid_client' },
-    })
-    t.match(await post('/oauth/token', { ...grant, client_id: machine.client.id }), { status: 401 })
-    const posted = await openMachine(boss, ['auditor'], { token_endpoint_auth_method: 'client_secret_post' })
-    const secret = { client_id: posted.client.id, client_secret: posted.secret }
-    t.equal((await post('/oauth/token', { ...grant, ...secret })).status, 200)
-    const key = await keyOf('ES256')
-    const proof = oidc.PrivateKeyJwt({ key: key.privateKey, kid: key.jwk.kid })
-    const byKey = await openMachine(boss, ['auditor'], { ...signed, jwks: { keys: [key.jwk] } }, proof)
-    t.ok(await oidc.clientCredentialsGrant(byKey.config))
-    t.match(await boss.get(`/api/v1/oauth-clients/${byKey.client.id}/`), { body: { last_used_at: /T/ } })
-  },
-)
-
-t.test('a token of a machine works as long as all that stands behind it', async (t) => {
-  const boss = await service.signUp()
-  const all = `/api/v1/tenants/${boss.tenantId}/`
-  const clients = '/api/v1/oauth-clients/'
-  const reads = '/api/v1/service-accounts/'
-  const reading = ['service_account:list', 'service_account:read']
-  const ends: [string, (made: Awaited<ReturnType<typeof openMachine>>) => Promise<unknown>, number?][] = [
-    [
-      'the account is disabled',
-      ({ account }) =>
-        expect(200, boss.patch(`/api/v1/service-accounts/${account.id}/`, { status: 'disabled' })),
-    ],
-    [
-      'the account is deleted',
-      ({ account }) => expect(204, boss.delete(`/api/v1/service-accounts/${account.id}/`)),
-    ],
-    [
-      'the client is disabled',
-      ({ client }) => expect(200, boss.patch(`${clients}${client.id}/`, { is_active: false })),
-    ],
-    ['the client is deleted', ({ client }) => expect(204, boss.delete(`${clients}${client.id}/`))],
-    [
-      'the client acts as another account',
-      async ({ client }) => {
-        const { account } = await openMachine(boss)
-        await expect(200, boss.patch(`${clients}${client.id}/`, { service_account_id: account.id }))
-      },
-    ],
-    [
-      'the client lost the scope',
-      ({ client }) => expect(200, boss.patch(`${clients}${client.id}/`, { scopes: ['role:create'] })),
-      403,
-    ],
-    [
-      'the account lost the role',
-      ({ account }) =>
-        expect(200, boss.patch(`/api/v1/service-accounts/${account.id}/`, { roles: ['member'] })),
-      403,
-    ],
-    ['the tenant is suspended', () => expect(200, boss.post(`${all}suspend/`)), 403],
-  ]
-  const other = await openMachine(boss)
-  const seen = async (token: string, config: oidc.Configuration) =>
-    (await oidc.tokenIntrospection(config, token).catch(() => ({ active: false }))).active
-  for (const [why, end, status = 401] of ends) {
-    const made = await openMachine(boss, ['auditor'], { scopes: reading })
-    const { access_token: token } = await oidc.clientCredentialsGrant(made.config)
-    t.equal((await callWith(token, reads)).status, 200)
-    t.equal(await seen(token, other.config), false, 'other clients do not know the token')
-    await end(made)
-    t.equal((await callWith(token, reads)).status, status, why)
-    if (status === 401 || /tenant/.test(why)) {
-      t.equal(await seen(token, made.config), false, `${why}, and introspection says so`)
-      if (!/another/.test(why)) await t.rejects(oidc.clientCredentialsGrant(made.config), why)
-    }
-  }
-})
 
 t.test('a machine gives its editor nothing that they lack', async (t) => {
   const boss = await service.signUp()
@@ -413,8 +252,8 @@ t.test('a machine gives its editor nothing that they lack', async (t) => {
     201,
     boss.post(`/api/v1/tenants/${boss.tenantId}/roles/`, { name: 'Closer', permissions: ['tenant:delete'] }),
   )
-  const strong = await openMachine(boss, ['Closer'])
-  const weak = await openMachine(admin)
+  const strong = await openMachine(service, boss, { roles: ['Closer'] })
+  const weak = await openMachine(service, admin)
   const [mighty, mine] = [`${clients}${strong.client.id}/`, `${clients}${weak.client.id}/`]
   const body = {
     name: 'Job',
@@ -437,7 +276,7 @@ t.test('a machine gives its editor nothing that they lack', async (t) => {
     'anyone who may can switch it off',
   )
   t.match(await admin.patch(mighty, { is_active: true }), lacks, 'but not on')
-  const foreign = (await openMachine(await service.signUp())).account.id
+  const foreign = (await openMachine(service, await service.signUp())).account.id
   for (const service_account_id of [foreign, boss.id, crypto.randomUUID()])
     t.match(await boss.post(clients, { ...body, service_account_id }), {
       status: 400,
@@ -447,7 +286,8 @@ t.test('a machine gives its editor nothing that they lack', async (t) => {
   const { key: text } = await expect(201, admin.post('/api/v1/users/me/keys/', { name: 'all' }))
   const { access_token } = await oidc.clientCredentialsGrant(
     (
-      await openMachine(boss, ['admin'], {
+      await openMachine(service, boss, {
+        roles: ['admin'],
         scopes: ['oauth_client:create', 'oauth_client:update', 'member:list', 'role:create'],
       })
     ).config,
@@ -467,25 +307,4 @@ t.test('a machine gives its editor nothing that they lack', async (t) => {
   t.match(await admin.post(`${mine}secrets/`), stale)
   t.match(await admin.patch(mine, key), stale)
   t.match(await admin.patch(mine, { is_active: false }), { status: 200 })
-})
-
-t.test('policies decide about machines, which meet neither gates nor step-ups', async (t) => {
-  const boss = await service.signUp()
-  const { client, config } = await openMachine(boss)
-  const { access_token: token } = await oidc.clientCredentialsGrant(config)
-  const about = {
-    actions: ['oauth:authorize'],
-    conditions: { attribute: 'resource.id', operator: 'eq', value: client.id },
-  }
-  for (const more of [
-    { effect: 'deny' },
-    { effect: 'require_approval', approval: { quorum: 1, approver: { roles: ['owner'] } } },
-    { effect: 'allow', obligations: [{ type: 'step_up', properties: { max_age: 600 } }] },
-  ]) {
-    const policy = await expect(201, boss.post('/api/v1/policies/', { name: more.effect, ...about, ...more }))
-    await t.rejects(oidc.clientCredentialsGrant(config), refusedWith('invalid_grant'), more.effect)
-    await expect(204, boss.delete(`/api/v1/policies/${policy.id}/`))
-    t.ok(await oidc.clientCredentialsGrant(config))
-  }
-  t.ok((await oidc.tokenIntrospection(config, token)).active)
 })

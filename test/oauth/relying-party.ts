@@ -1,3 +1,4 @@
+import { exportJWK, generateKeyPair } from 'jose'
 import * as oidc from 'openid-client'
 import { readClientId } from '../../src/oauth/clients/client-id.ts'
 import type { Client, Service } from '../helpers/service.ts'
@@ -33,6 +34,46 @@ export async function openApplication(
 }
 
 export type Application = Awaited<ReturnType<typeof openApplication>>
+
+/** A service account with these roles, and a machine that acts as it. */
+export async function openMachine(
+  service: Service,
+  by: Client,
+  {
+    roles = ['auditor'],
+    proof,
+    ...more
+  }: { roles?: string[]; proof?: oidc.ClientAuth; [field: string]: unknown } = {},
+) {
+  const made = by.post('/api/v1/service-accounts/', { name: crypto.randomUUID(), roles })
+  const account = await expect(201, made)
+  const machine = { kind: 'machine', redirect_uris: [], scopes: ['member:list', 'role:create'] }
+  const given = { ...machine, service_account_id: account.id, ...more }
+  return { account, ...(await openApplication(service, by, given, proof)) }
+}
+
+/** A key of an application for `private_key_jwt`. */
+export async function keyOf(alg: string) {
+  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true })
+  return { alg, privateKey, jwk: { ...(await exportJWK(publicKey)), kid: `${alg}-1` } }
+}
+
+/** The header by which an application shows its secret. */
+export const basicOf = ({ client, secret }: { client: { id: string }; secret: string }) => ({
+  Authorization: `Basic ${Buffer.from(`${client.id}:${secret}`).toString('base64')}`,
+})
+
+/** Sends a form as a program does. */
+export async function postForm(
+  { url }: Pick<Service, 'url'>,
+  path: string,
+  fields: Record<string, string>,
+  headers: Record<string, string> = {},
+) {
+  const answer = await fetch(url + path, { method: 'POST', body: new URLSearchParams(fields), headers })
+  // biome-ignore lint/suspicious/noExplicitAny: JSON
+  return { status: answer.status, headers: answer.headers, body: (await answer.json()) as any }
+}
 
 /** A request of an application, with what it keeps to check the answer. `build`: another way to make its URL. */
 export async function request(

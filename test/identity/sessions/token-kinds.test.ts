@@ -1,9 +1,10 @@
+import * as oidc from 'openid-client'
 import t from 'tap'
 import { createReadiness } from '../../../src/pages/health.ts'
 import { listRoutes } from '../../../src/start/app.ts'
 import { type Client, tokenIn } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
-import { openApplication, tokensFor } from '../../oauth/relying-party.ts'
+import { openApplication, openMachine, tokensFor } from '../../oauth/relying-party.ts'
 import { attemptLogin, codeIn, enrol } from '../otp/authenticator.ts'
 
 const service = await sharedService(t)
@@ -43,6 +44,12 @@ async function applicationToken(person: Client): Promise<string> {
   return (await tokensFor(service, application, person, more)).tokens.access_token
 }
 
+/** What a machine gets for the API, in its own name. */
+async function machineToken(person: Client): Promise<string> {
+  const { config } = await openMachine(service, person, { scopes: ['profile:read'] })
+  return (await oidc.clientCredentialsGrant(config)).access_token
+}
+
 t.test('every kind of token and code works only where it belongs', async (t) => {
   const person = await service.signUp()
   const { codes } = (await person.post('/api/v1/auth/otp/static/generate/')).body
@@ -57,6 +64,7 @@ t.test('every kind of token and code works only where it belongs', async (t) => 
     mailed: codeIn(await service.mailTo(person.email, 'sign-in code')),
     recovery: codes[0],
     oauth: await applicationToken(person),
+    machine: await machineToken(person),
   }
   const consumers: Record<string, (secret: string) => Promise<{ status: number }>> = {
     bearer: (token) => call('GET', '/api/v1/users/me/', { token }),
@@ -73,6 +81,7 @@ t.test('every kind of token and code works only where it belongs', async (t) => 
     'refresh at refresh',
     'verification at confirmation',
     'oauth at bearer',
+    'machine at bearer',
     'mailed at code',
     'recovery at code',
   ])
@@ -81,6 +90,6 @@ t.test('every kind of token and code works only where it belongs', async (t) => 
       const { status } = await use(secret)
       const place = `${kind} at ${consumer}`
       if (allowed.has(place)) t.equal(status, 200, place)
-      else t.match(status, kind === 'oauth' ? /^(400|401|403)$/ : /^(400|401)$/, place)
+      else t.match(status, /^(oauth|machine)$/.test(kind) ? /^(400|401|403)$/ : /^(400|401)$/, place)
     }
 })
