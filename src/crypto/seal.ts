@@ -29,6 +29,7 @@ export type Purpose =
   | 'oauth-user-code'
   | 'idempotency'
   | 'stored-call'
+  | 'connection'
 
 /** Encrypts and computes keyed hashes with keys derived from SECRET_KEYS. The first key encrypts; all keys decrypt. */
 export interface Sealer {

@@ -28,6 +28,15 @@ export const sealedColumns: readonly SealedColumn[] = [
     context: ([tenantId, id]) => `${tenantId}.${id}`,
   },
   {
+    table: 'connections',
+    key: ['tenant_id', 'id'],
+    keyType: 'uuid',
+    column: 'client_secret_sealed',
+    purpose: 'connection',
+    role: 'system',
+    context: ([tenantId, id]) => `${tenantId}.${id}`,
+  },
+  {
     table: 'mails',
     key: ['tenant_id', 'id'],
     keyType: 'uuid',

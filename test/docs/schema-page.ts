@@ -30,6 +30,7 @@ const titles = {
   events: 'Events',
   installation: 'Installation',
   oauth: 'OpenID Connect',
+  federation: 'Other providers',
 }
 type Context = keyof typeof titles
 
@@ -48,6 +49,7 @@ const ofMigrations: Record<string, Context> = {
   oauth_logouts: 'oauth',
   manifest_clients: 'oauth',
   manifest_client_secrets: 'oauth',
+  connections: 'federation',
   domains: 'tenancy',
   tenant_logos: 'tenancy',
 }

@@ -11,6 +11,7 @@ export const referenceTables = ['tenants', 'users']
 
 /** Tables with a tenant_id that stay on the coordinator, each with its reason. The tables of people do, except one. */
 const undistributed: Record<string, string> = {
+  connections: 'a sign-in names a connection before its tenant is known',
   domains: 'a domain has one owner among all tenants, and is read before a tenant is known',
   feed_entries: 'the feed over all tenants has one order, so its reads and writes concern all tenants',
   person_memberships: 'says on which nodes the memberships of a person are',

@@ -30,6 +30,9 @@ export const frozenPolicies = [
   'captured_mails worker_all: all to bailiwick_worker using true check true',
   'browser_sessions system_all: all to bailiwick_system using true check true',
   'browser_sessions worker_expires: all to bailiwick_worker using (expires_at <= now())',
+  'connections system_reads: select to bailiwick_system using true',
+  'connections system_seals: update to bailiwick_system using true check true',
+  `connections worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
   'daily_counts system_all: all to bailiwick_system using true check true',
   'daily_counts worker_all: all to bailiwick_worker using true check true',
   'dead_letters worker_all: all to bailiwick_worker using true check true',
@@ -163,6 +166,7 @@ export const tablesOfPeople: Record<string, string> = {
 
 /** Unique indexes without tenant_id. A collision reveals a hidden row; each line says why that is safe. */
 export const globalKeys: Record<string, string> = {
+  connections_id_key: 'ids are drawn at random beside the time, and no one can choose one',
   console_sessions_cookie_hash_key: 'hashes of 256 random bits: a collision cannot be guessed',
   domains_verified: 'who verifies a domain shows in the public DNS that it is theirs',
   link_tokens_token_hash_key: 'hashes of 256 random bits: a collision cannot be guessed',
@@ -181,6 +185,7 @@ export const secretReaders: Record<string, string[]> = {
   'api_keys.key_hash': ['bailiwick_system'],
   'browser_sessions.cookie_hash': ['bailiwick_system'],
   'application_tokens.token_hash': ['bailiwick_system'],
+  'connections.client_secret_sealed': ['bailiwick_system'],
   // The API opens it for the caller of the first call only, and workers seal it again.
   'idempotency_keys.answer_sealed': ['bailiwick_api', 'bailiwick_worker'],
   'invitations.token_hash': ['bailiwick_system'],
