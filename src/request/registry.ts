@@ -66,8 +66,8 @@ export interface Served {
 export function dispatch(served: readonly Served[]): Middleware {
   const routers = new Map<string, Router>()
   for (const { method, path, handle } of served) {
-    const key = beginningOf(path)
-    if (key.includes(':')) throw new Error(`${path} has a parameter in its first three segments`)
+    const key = [3, 2].map((count) => beginningOf(path, count)).find((one) => !one.includes(':'))
+    if (key === undefined) throw new Error(`${path} has a parameter in its first two segments`)
     const router = routers.get(key) ?? new Router()
     router.register(path, [method], handle as never)
     routers.set(key, router)
@@ -75,7 +75,7 @@ export function dispatch(served: readonly Served[]): Middleware {
   const unknown = unknownPath(served.map(({ path }) => path))
   const serving = new Map([...routers].map(([key, router]) => [key, serveOrRefuse(router, unknown)]))
   return async (ctx, next) => {
-    const serve = serving.get(beginningOf(ctx.path))
+    const serve = serving.get(beginningOf(ctx.path, 3)) ?? serving.get(beginningOf(ctx.path, 2))
     if (!serve) throw unknown(ctx.path)
     await serve(ctx, next)
   }
@@ -96,8 +96,13 @@ function unknownPath(paths: readonly string[]): (path: string) => ApiError {
   }
 }
 
-/** The first three segments of a path. Routers ignore case, and a slash at the end. */
-const beginningOf = (path: string): string => path.toLowerCase().split('/', 4).filter(Boolean).join('/')
+/** The first segments of a path. Routers ignore case, and a slash at the end. */
+const beginningOf = (path: string, count: number): string =>
+  path
+    .toLowerCase()
+    .split('/', count + 1)
+    .filter(Boolean)
+    .join('/')
 
 function serveOrRefuse(router: Router, unknown: (path: string) => ApiError): Middleware {
   const serve = router.routes() as unknown as Middleware
