@@ -1,0 +1,156 @@
+import { hash } from 'node:crypto'
+import type { Configuration } from 'openid-client'
+import type { Deps } from '../deps.ts'
+import { callOutside } from './call-upstream.ts'
+import { type Answer, type Asked, type Begun, UpstreamError } from './upstream.ts'
+
+const limits = { ms: 10_000, bytes: 256 * 1024 }
+const clockTolerance = 60
+
+type Claims = Readonly<Record<string, unknown>>
+
+/** A client of a provider of OpenID Connect. */
+export interface OidcClient {
+  issuer: string
+  clientId: string
+  clientSecret: string
+  scopes: readonly string[]
+}
+
+type OidcDeps = Pick<Deps, 'config'>
+type Library = typeof import('openid-client')
+
+/** Where the browser goes, and what {@link finishOidc} needs of it. Throws {@link UpstreamError}. */
+export async function beginOidc(deps: OidcDeps, client: OidcClient, asked: Asked): Promise<Begun> {
+  const library = await import('openid-client')
+  const provider = await discover(deps, library, client)
+  const kept = { nonce: library.randomNonce(), verifier: library.randomPKCECodeVerifier() }
+  const url = library.buildAuthorizationUrl(provider, {
+    redirect_uri: asked.redirectUri,
+    scope: client.scopes.join(' '),
+    state: asked.state,
+    nonce: kept.nonce,
+    code_challenge: await library.calculatePKCECodeChallenge(kept.verifier),
+    code_challenge_method: 'S256',
+    ...(asked.loginHint && { login_hint: asked.loginHint }),
+    ...(asked.isFresh && { max_age: '0' }),
+  })
+  return { url: url.href, kept }
+}
+
+/**
+ * Checks the answer of a provider, and gives the claims of its ID token, with those of its userinfo that the token does not have.
+ * Throws {@link UpstreamError}.
+ */
+export async function finishOidc(
+  deps: OidcDeps,
+  client: OidcClient,
+  { state, redirectUri, kept, parameters }: Answer,
+): Promise<Claims & { iss: string; sub: string }> {
+  const library = await import('openid-client')
+  const provider = await discover(deps, library, client)
+  const answer = new URL(redirectUri)
+  answer.search = parameters.toString()
+  try {
+    const tokens = await library.authorizationCodeGrant(provider, answer, {
+      expectedState: state,
+      expectedNonce: kept.nonce!,
+      pkceCodeVerifier: kept.verifier!,
+      idTokenExpected: true,
+    })
+    const claims = tokens.claims()!
+    assertOurs(client, claims)
+    assertToken(tokens.id_token!, tokens.access_token, claims.at_hash)
+    const more = provider.serverMetadata().userinfo_endpoint
+      ? await library.fetchUserInfo(provider, tokens.access_token, claims.sub)
+      : {}
+    return { ...more, ...claims }
+  } catch (error) {
+    throw refusalFor(error)
+  }
+}
+
+/** Reads what the provider says of itself, each time: nothing is kept that it changed since. */
+async function discover(
+  { config }: OidcDeps,
+  library: Library,
+  { issuer, clientId, clientSecret }: OidcClient,
+): Promise<Configuration> {
+  const fetch = (url: string, { method, headers, body }: RequestOfLibrary) =>
+    callOutside(
+      config,
+      url,
+      { method, headers: Object.fromEntries(new Headers(headers)), body: body?.toString() },
+      limits,
+    )
+  const authentication: Parameters<Library['discovery']>[3] = (server, ...rest) => {
+    const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
+    const way = methods.includes('client_secret_basic') ? library.ClientSecretBasic : library.ClientSecretPost
+    return way(clientSecret)(server, ...rest)
+  }
+  try {
+    const provider = await library.discovery(
+      new URL(issuer),
+      clientId,
+      { client_secret: clientSecret, [library.clockTolerance]: clockTolerance },
+      authentication,
+      {
+        [library.customFetch]: fetch as never,
+        // callOutside refuses http where the settings do not allow it.
+        execute: [library.enableNonRepudiationChecks, library.allowInsecureRequests],
+      },
+    )
+    return provider
+  } catch (error) {
+    throw new UpstreamError('unreachable', `The provider ${issuer} cannot be used: ${reasonOf(error)}`, {
+      cause: error,
+    })
+  }
+}
+
+interface RequestOfLibrary {
+  method: string
+  headers: Record<string, string>
+  body?: URLSearchParams | string | null
+}
+
+function assertOurs({ clientId }: OidcClient, { sub, azp }: { sub?: unknown; azp?: unknown }): void {
+  if (typeof sub !== 'string' || sub === '')
+    throw new UpstreamError('refused', 'The ID token names nobody: its sub is empty.')
+  if (azp !== undefined && azp !== clientId)
+    throw new UpstreamError(
+      'refused',
+      `The ID token is for the client ${String(azp)} (azp); this connection is ${clientId}.`,
+    )
+}
+
+/** An ID token that has the hash of an access token belongs to this one (OpenID Connect Core 1.0, 3.1.3.8). */
+function assertToken(idToken: string, accessToken: string, atHash: unknown): void {
+  if (atHash === undefined) return
+  const { alg } = JSON.parse(Buffer.from(idToken.split('.')[0]!, 'base64url').toString()) as { alg: string }
+  const digest = hash(
+    /256$/.test(alg) ? 'sha256' : /384$/.test(alg) ? 'sha384' : 'sha512',
+    accessToken,
+    'buffer',
+  )
+  if (digest.subarray(0, digest.length / 2).toString('base64url') !== atHash)
+    throw new UpstreamError('refused', 'The ID token belongs to another access token (at_hash).')
+}
+
+function refusalFor(error: unknown): UpstreamError {
+  if (error instanceof UpstreamError) return error
+  const { error: said } = error as { error?: unknown }
+  if (said === 'access_denied')
+    return new UpstreamError('denied', 'The provider says: access_denied.', { cause: error })
+  return new UpstreamError('refused', `The answer of the provider was refused: ${reasonOf(error)}`, {
+    cause: error,
+  })
+}
+
+/** What an administrator can act on: the words of the provider, else those of the check. */
+function reasonOf(error: unknown): string {
+  const { error: code, error_description: description, cause, message } = error as Record<string, unknown>
+  if (code) return [code, description].filter(Boolean).join(': ')
+  const inner = cause instanceof Error ? cause.message : undefined
+  return [message, inner].filter(Boolean).join(': ')
+}
