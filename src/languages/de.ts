@@ -108,6 +108,9 @@ const actions = {
   'oauth_resource:create': 'API registrieren',
   'oauth_resource:update': 'API ändern',
   'oauth_resource:delete': 'API löschen',
+  'connection:create': 'Identitätsanbieter verbinden',
+  'connection:update': 'Verbindung ändern',
+  'connection:delete': 'Verbindung löschen',
   'domain:create': 'Domain beanspruchen',
   'domain:update': 'Domain ändern',
   'domain:delete': 'Domain aufgeben',
@@ -564,6 +567,13 @@ export const de: Texts = {
       more: 'Weitere zeigen',
     },
     organisation: { title: 'Organisation wählen', lead: 'Sie gehören zu mehreren. Wohin möchten Sie?' },
+    connectionTest: {
+      works: (name) => `${name} funktioniert`,
+      lead: (subject) => `Der Anbieter kennt Sie als ${subject}. Das ist alles, was er über Sie sagt:`,
+      close: 'Sie können diese Seite schließen und die Verbindung aktivieren.',
+      fails: 'Die Anmeldung ging nicht',
+      again: 'Ändern Sie die Verbindung oder die Einstellungen beim Anbieter, und versuchen Sie es erneut.',
+    },
     consent: {
       title: (client: string) => `Weiter zu ${client}`,
       lead: (client: string, tenant: string) => `${client} von ${tenant} möchte wissen:`,

@@ -86,6 +86,9 @@ const actions = {
   'oauth_resource:create': 'Register an API',
   'oauth_resource:update': 'Change an API',
   'oauth_resource:delete': 'Delete an API',
+  'connection:create': 'Connect an identity provider',
+  'connection:update': 'Change a connection',
+  'connection:delete': 'Delete a connection',
   'domain:create': 'Claim a domain',
   'domain:update': 'Change a domain',
   'domain:delete': 'Give a domain up',
@@ -583,6 +586,13 @@ export const en = {
       lead: 'You belong to several. Where do you want to go?',
     },
     /** An application asks for consent (OpenID Connect). Scopes without words stand as they are. */
+    connectionTest: {
+      works: (name: string) => `${name} works`,
+      lead: (subject: string) => `The provider knows you as ${subject}. This is all that it says of you:`,
+      close: 'You can close this page, and activate the connection.',
+      fails: 'The sign-in did not work',
+      again: 'Change the connection or the settings at the provider, and try again.',
+    },
     consent: {
       title: (client: string) => `Continue to ${client}`,
       lead: (client: string, tenant: string) => `${client} of ${tenant} wants to know:`,

@@ -68,6 +68,11 @@ export const eventTypes = {
     ['created', 'resent', 'cancelled', 'accepted', 'expired'],
     z.strictObject({ invitation_id: id }),
   ),
+  ...family(
+    'tenant.connection',
+    ['created', 'updated', 'deleted', 'activated'],
+    z.strictObject({ connection_id: id }),
+  ),
   ...family('tenant.domain', ['verified', 'lost'], z.strictObject({ domain_id: id, domain: z.string() })),
   'tenant.mail_refused': z.strictObject({ mail_id: id, template: z.string() }),
   ...family(

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isOwnScope } from '../../policy-engine/catalogue/actions.ts'
+import { actions, isPermission, isServiceAction } from '../../policy-engine/catalogue/actions.ts'
 import { written } from '../../request/body/known-members.ts'
 import { bodyId, rfc3339, timestamp } from '../../request/body/schemas.ts'
 import { permission } from '../../tenancy/roles/permissions.ts'
@@ -30,6 +30,10 @@ export const identityScopes = [
 ]
 
 export const isIdentityScope = (scope: string): boolean => identityScopes.includes(scope)
+
+/** Whether it is an action about oneself, which is no permission, that a key can do. */
+const isOwnScope = (name: string): boolean =>
+  isServiceAction(name) && !isPermission(name) && actions[name].tokens.includes('key' as never)
 
 /** The permissions among scopes. Actions about oneself need none. */
 export const permissionsAmong = (scopes: readonly string[]): string[] =>

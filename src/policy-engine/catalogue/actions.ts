@@ -134,6 +134,13 @@ export const actions = {
   'invitation:resend': granted(managers),
   'invitation:accept': selfOnly(tenantless),
   'invitation:list_own': selfOnly(),
+  'connection:list': granted(readers),
+  'connection:read': granted(readers),
+  'connection:create': granted(managers, gate),
+  'connection:update': granted(managers, gate),
+  'connection:delete': granted(managers, gate),
+  'connection:test': granted(managers, sessionOnly),
+  'connection:activate': granted(owners, sessionOnly),
   'domain:list': granted(readers),
   'domain:read': granted(readers),
   'domain:create': granted(managers, gate),
@@ -229,11 +236,6 @@ export const wildcardOf = (action: string): string => `${action.slice(0, action.
 /** Whether a role can carry the action as a permission. Actions only about oneself cannot be granted. */
 export function isPermission(name: ActionName): boolean {
   return actions[name].roles.length > 0
-}
-
-/** Whether an action about oneself, which is no permission, can be a scope of an application: a key can do it, too. */
-export function isOwnScope(name: string): boolean {
-  return isServiceAction(name) && !isPermission(name) && actions[name].tokens.includes('key' as never)
 }
 
 /** The actions that a system role permits on every object, for API answers. Those on own objects only are not listed. */

@@ -1,11 +1,5 @@
 /** Names that the resources of coming releases have. They have no actions yet, and applications cannot take them. */
-export const reservedResources: readonly string[] = [
-  'connection',
-  'directory',
-  'installation',
-  'scim',
-  'support_access',
-]
+export const reservedResources: readonly string[] = ['directory', 'installation', 'scim', 'support_access']
 
 /** What to do about a name of {@link reservedResources}, as a sentence. */
 export const reservedName = (resource: string): string =>
@@ -13,6 +7,7 @@ export const reservedName = (resource: string): string =>
 
 /** Resources that were free for applications until a migration: it waits until none of theirs has the name. */
 export const takenBy: Readonly<Record<string, string>> = {
+  connection: '0166-connections.sql',
   domain: '0165-domains.sql',
   oauth: '0154-policies-decide-applications.sql',
   oauth_client: '0145-oauth-clients.sql',
