@@ -64,6 +64,8 @@ export type ReceivedInvitation = { id: string; email: string; roles: (string)[];
 
 export type Invitation = { id: string; email: string; roles: (string)[]; department_id: string | null; external_id: string | null; status: "pending" | "accepted" | "cancelled" | "expired"; invited_by: { id: string; email: string }; message: string; expires_at: string; created_at: string; accepted_at: string | null; accepted_by: string | null; send_count: number }
 
+export type Connection = { id: string; name: string; kind: "oidc"; status: "draft" | "active" | "disabled"; oidc: { issuer: string; client_id: string; scopes: (string)[] }; subject_attribute: string; mapping: ({ claim: string; value: string; roles: (string)[]; department_id: string | null })[]; jit: "off" | "verified_domains"; trusts_mfa: boolean; directory_subject: "external_id" | "user_name" | null; tested_at: string | null; activated_at: string | null; created_at: string }
+
 export type Domain = { id: string; domain: string; status: "pending" | "verified" | "lost"; record: { type: "TXT"; name: string; value: string }; route: "always" | "never"; subdomains: boolean; verified_at: string | null; missing_since: string | null; created_at: string }
 
 export type DomainLoan = { tenant: string }
@@ -155,6 +157,10 @@ export interface EventTypes {
   'tenant.invitation_cancelled': { invitation_id: string }
   'tenant.invitation_accepted': { invitation_id: string }
   'tenant.invitation_expired': { invitation_id: string }
+  'tenant.connection_created': { connection_id: string }
+  'tenant.connection_updated': { connection_id: string }
+  'tenant.connection_deleted': { connection_id: string }
+  'tenant.connection_activated': { connection_id: string }
   'tenant.domain_verified': { domain_id: string; domain: string }
   'tenant.domain_lost': { domain_id: string; domain: string }
   'tenant.mail_refused': { mail_id: string; template: string }
@@ -316,6 +322,12 @@ export interface Operations {
   'GET /tenants/{id}/invitations/{iid}/': { query: {  }; body: undefined; answer: Invitation }
   'POST /tenants/{id}/invitations/{iid}/cancel/': { query: {  }; body: undefined; answer: Invitation }
   'POST /tenants/{id}/invitations/{iid}/resend/': { query: {  }; body: undefined; answer: Invitation }
+  'GET /connections/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (Connection)[]; count: number | null } }
+  'POST /connections/': { query: {  }; body: { name: string; subject_attribute?: string; mapping?: ({ claim: string; value: string; roles?: (string)[]; department_id?: string | null })[]; jit?: "off" | "verified_domains"; trusts_mfa?: boolean; directory_subject?: "external_id" | "user_name" | null; kind: "oidc"; oidc: { issuer: string; client_id: string; client_secret: string; scopes?: (string)[] } }; answer: Connection }
+  'GET /connections/{id}/': { query: {  }; body: undefined; answer: Connection }
+  'PATCH /connections/{id}/': { query: {  }; body: { name?: string; subject_attribute?: string; mapping?: ({ claim: string; value: string; roles?: (string)[]; department_id?: string | null })[]; jit?: "off" | "verified_domains"; trusts_mfa?: boolean; directory_subject?: "external_id" | "user_name" | null; oidc?: { issuer?: string; client_id?: string; client_secret?: string; scopes?: (string)[] }; status?: "active" | "disabled" }; answer: Connection }
+  'DELETE /connections/{id}/': { query: {  }; body: undefined; answer: undefined; stored: true }
+  'POST /connections/{id}/test/': { query: {  }; body: undefined; answer: { url: string } }
   'GET /domains/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (Domain)[]; count: number | null } }
   'POST /domains/': { query: {  }; body: { domain: string; route?: "always" | "never"; subdomains?: boolean }; answer: Domain; stored: true }
   'GET /domains/{id}/': { query: {  }; body: undefined; answer: Domain }
@@ -413,6 +425,7 @@ export const repeatable: ReadonlySet<string> = new Set([
   'POST /tenants/{id}/roles/',
   'POST /tenants/{id}/departments/',
   'POST /tenants/{id}/invitations/',
+  'POST /connections/',
   'POST /domains/',
   'POST /domains/{id}/loans/',
   'POST /attribute-definitions/',

@@ -13,6 +13,8 @@ import { activityRoutes } from '../events/activity/routes.ts'
 import { auditLogRoutes } from '../events/audit-log/routes.ts'
 import { feedRoutes } from '../events/feed/routes.ts'
 import { webhookRoutes } from '../events/webhooks/routes.ts'
+import { connectionRoutes } from '../federation/connections/routes.ts'
+import { testPage } from '../federation/connections/test-page.ts'
 import { cors, refuseInvalidRequests, securityHeaders } from '../http/headers.ts'
 import { answerErrors } from '../http/problem.ts'
 import { requestInfoReader } from '../http/request-info.ts'
@@ -80,6 +82,7 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...roleRoutes(deps),
   ...departmentRoutes(deps),
   ...invitationRoutes(deps),
+  ...connectionRoutes(deps),
   ...domainRoutes(deps),
   ...attributeRoutes(deps),
   ...resourceRoutes(deps),
@@ -142,7 +145,7 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   app.use(refuseInvalidRequests)
   const calls = callsOf(path, routes)
   app.use(openidConnect(path, calls))
-  app.use(signInPages(path, calls, consentPages(path, calls)))
+  app.use(signInPages(path, calls, [...consentPages(path, calls), testPage(path)]))
   if (config.CONSOLE_ENABLED)
     app.use(consoleRoutes(path, routes)).use(enterConsole(path, calls)).use(consolePages(deps.publicUrl))
   app.use(dispatch(served))

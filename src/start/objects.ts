@@ -1,5 +1,6 @@
 import { authorizationLists, authorizationObjects } from '../authorization/objects.ts'
 import { eventLists, eventObjects } from '../events/objects.ts'
+import { federationLists, federationObjects } from '../federation/objects.ts'
 import { identityLists, identityObjects } from '../identity/objects.ts'
 import type { ObjectFinders } from '../lists/find-object.ts'
 import type { ObjectListers } from '../lists/list-objects.ts'
@@ -13,6 +14,7 @@ export const serviceObjects: ObjectFinders = {
   ...authorizationObjects,
   ...eventObjects,
   ...oauthObjects,
+  ...federationObjects,
 }
 
 /** Lists the objects that searches go through, by resource type. */
@@ -22,4 +24,5 @@ export const serviceLists: ObjectListers = {
   ...authorizationLists,
   ...eventLists,
   ...oauthLists,
+  ...federationLists,
 }

@@ -1,0 +1,168 @@
+import { isDeepStrictEqual } from 'node:util'
+import { z } from 'zod'
+import { written } from '../../request/body/known-members.ts'
+import { bodyId, rfc3339, timestamp } from '../../request/body/schemas.ts'
+import { nameOf } from '../../tenancy/service-accounts/account-schemas.ts'
+import { type ConnectionRow, directorySubjects, joinings, statuses } from './store.ts'
+import { subjectAttribute } from './subject-attribute.ts'
+
+const text = (what: string, max = 2_000) =>
+  z
+    .string(`Give ${what} as text.`)
+    .trim()
+    .min(1, `Give ${what}.`)
+    .max(max, `${what} can have at most ${max} characters.`)
+
+const oneOf = <const Values extends readonly [string, ...string[]]>(values: Values) =>
+  z.enum(values, `Give one of ${values.join(', ')}.`)
+
+const issuer = text('the issuer').refine(
+  (uri) => URL.canParse(uri) && !/[?#]/.test(uri),
+  'Give the issuer as its discovery document has it: a URL without ? and #.',
+)
+
+const scopes = z
+  .array(z.string('Give each scope as text.').regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/, 'This is no scope.'))
+  .max(20, 'A connection can have at most 20 scopes.')
+  .refine((list) => list.includes('openid'), 'Name openid among the scopes.')
+
+const oidcBody = {
+  issuer: issuer.meta({ example: 'https://login.nordwind.example' }),
+  client_id: text('client_id', 500),
+  client_secret: text('client_secret').meta({ description: 'Written only: no answer shows it' }),
+  scopes: scopes.default(['openid', 'email', 'profile']),
+}
+
+const rule = z.object({
+  claim: text('claim', 200),
+  value: text('value', 500),
+  roles: z
+    .array(text('a role', 64), 'Give roles as a list of names or ids.')
+    .max(20, 'A rule can give at most 20 roles.')
+    .default([]),
+  department_id: bodyId.nullable().default(null),
+})
+export type NewRule = z.output<typeof rule>
+
+const mapping = z
+  .array(rule, 'Give mapping as a list.')
+  .max(100, 'A connection can have at most 100 rules.')
+  .meta({
+    description:
+      'Who has the value in the claim, alone or in a list, gets the roles, and the department of the first rule that fits. At most the roles that you can give; never owner',
+  })
+
+const rest = {
+  name: nameOf('connection'),
+  subject_attribute: subjectAttribute,
+  mapping,
+  jit: oneOf(joinings).meta({
+    description:
+      '`verified_domains`: people with addresses of your verified domains become members at their first sign-in',
+  }),
+  trusts_mfa: z
+    .boolean('Give true or false.')
+    .meta({ description: 'A second factor that the provider says it saw counts here, but for owners' }),
+  directory_subject: oneOf(directorySubjects).nullable(),
+}
+
+export const connectionSchema = z
+  .object({
+    id: z.uuid(),
+    name: z.string(),
+    kind: z.literal('oidc'),
+    status: z.enum(statuses),
+    oidc: z.object({ issuer: z.string(), client_id: z.string(), scopes: z.array(z.string()) }),
+    subject_attribute: z.string(),
+    mapping: z.array(
+      z.object({
+        claim: z.string(),
+        value: z.string(),
+        roles: z.array(z.uuid()).meta({ description: 'Ids of roles' }),
+        department_id: z.uuid().nullable(),
+      }),
+    ),
+    jit: z.enum(joinings),
+    trusts_mfa: z.boolean(),
+    directory_subject: z.enum(directorySubjects).nullable(),
+    tested_at: timestamp.nullable().meta({ description: 'The last sign-in that tried it as it is now' }),
+    activated_at: timestamp.nullable(),
+    created_at: timestamp,
+  })
+  .meta({ id: 'Connection' })
+
+export const newConnection = written(
+  z.object({
+    ...rest,
+    kind: z.literal('oidc', 'Give "oidc".'),
+    oidc: z.object(oidcBody),
+    subject_attribute: subjectAttribute.default('sub'),
+    mapping: mapping.default([]),
+    jit: rest.jit.default('off'),
+    trusts_mfa: rest.trusts_mfa.default(false),
+    directory_subject: rest.directory_subject.default(null),
+  }),
+  { shownAs: connectionSchema },
+)
+export type NewConnection = z.output<typeof newConnection>
+
+export const connectionChange = z
+  .object({
+    ...rest,
+    oidc: z.object({ ...oidcBody, scopes }).partial(),
+    status: oneOf(['active', 'disabled']).meta({
+      description: '`active`: owners alone, after a sign-in that tried it. `disabled`: it signs in nobody',
+    }),
+  })
+  .partial()
+export type ConnectionChange = z.output<typeof connectionChange>
+
+/** A body as approvers and auditors see it. */
+export const withoutSecret = <Body extends { oidc?: object | undefined }>(body: Body) => {
+  if (!body.oidc) return body
+  const { client_secret: _secret, ...oidc } = body.oidc as { client_secret?: string }
+  return { ...body, oidc }
+}
+
+/** What a connection is, for answers and for the audit log. */
+export const settingsOf = (row: ConnectionRow) => ({
+  name: row.name,
+  kind: row.kind,
+  status: row.status,
+  oidc: row.config,
+  subject_attribute: row.subject_attribute,
+  mapping: row.mapping,
+  jit: row.jit,
+  trusts_mfa: row.trusts_mfa,
+  directory_subject: row.directory_subject,
+})
+
+const timeOrNull = (at: number | null) => (at === null ? null : rfc3339(at))
+
+export const showConnection = (row: ConnectionRow) => ({
+  id: row.id,
+  ...settingsOf(row),
+  tested_at: timeOrNull(row.tested_at),
+  activated_at: timeOrNull(row.activated_at),
+  created_at: rfc3339(row.created_at),
+})
+
+/** A connection as a resource in policies. It has no owner. */
+export const connectionResource = (row: ConnectionRow) => ({
+  type: 'connection',
+  id: row.id,
+  fields: showConnection(row),
+})
+
+/** Whether two states of a connection can sign in other people, or give them other rights: then it has to be tried again. */
+export const isOtherSignIn = (before: ConnectionRow, after: ConnectionRow): boolean =>
+  !isDeepStrictEqual(signInOf(before), signInOf(after))
+
+const signInOf = ({ config, subject_attribute, mapping, jit, trusts_mfa }: ConnectionRow) => ({
+  issuer: config.issuer,
+  client_id: config.client_id,
+  subject_attribute,
+  mapping: mapping.map((one) => ({ ...one })),
+  jit,
+  trusts_mfa,
+})

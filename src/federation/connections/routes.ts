@@ -1,0 +1,128 @@
+import { z } from 'zod'
+import type { Tx } from '../../database/executor/transaction.ts'
+import type { Deps } from '../../deps.ts'
+import { listing, pageAndCount, pageOf } from '../../lists/lists.ts'
+import { Versioned } from '../../request/answer/etag.ts'
+import { changesOnly } from '../../request/body/changes-only.ts'
+import { pathId } from '../../request/path-id.ts'
+import { type LoadTarget, type Route, route, type Target } from '../../request/route.ts'
+import {
+  connectionChange,
+  connectionResource,
+  connectionSchema,
+  newConnection,
+  showConnection,
+  withoutSecret,
+} from './connection-schemas.ts'
+import { createConnection } from './create-connection.ts'
+import { removeConnection } from './delete-connection.ts'
+import { connectionList, countConnections, findConnection, listConnections, lockConnection } from './store.ts'
+import { beginTest } from './test-connection.ts'
+import { updateConnection } from './update-connection.ts'
+
+const tag = 'Connections'
+const all = '/api/v1/connections'
+const one = `${all}/:id`
+
+const connections = (deps: Deps) =>
+  listing(deps, {
+    path: all,
+    list: connectionList,
+    rows: (read, { caller: { tenantId } }, page) =>
+      pageAndCount(listConnections(read, tenantId, page), countConnections(read, tenantId, page)),
+    show: showConnection,
+  })
+
+const keyOf = ({ caller, params }: LoadTarget | Target) => ({
+  tenantId: caller.tenantId,
+  id: pathId(params.id),
+})
+const lockedConnection = (tx: Tx, target: Target) => lockConnection(tx, keyOf(target))
+
+export const connectionRoutes = (deps: Deps): Route[] => [
+  route({
+    method: 'GET',
+    action: 'connection:list',
+    readAction: 'connection:read',
+    tag,
+    summary: "List your tenant's connections to identity providers",
+    status: 200,
+    answer: pageOf(connectionSchema),
+    ...connections(deps),
+  }),
+  route({
+    method: 'POST',
+    path: all,
+    action: 'connection:create',
+    tag,
+    summary: 'Connect the identity provider of your organisation',
+    description: 'It is a draft, and signs in nobody before an owner has tried and activated it.',
+    body: newConnection,
+    shownBody: withoutSecret,
+    status: 201,
+    answer: connectionSchema,
+    refusals: [409],
+    act: async (tx, { caller, body }) => showConnection(await createConnection(tx, deps, caller, body)),
+  }),
+  route({
+    method: 'GET',
+    path: one,
+    action: 'connection:read',
+    tag,
+    summary: 'Read a connection',
+    status: 200,
+    answer: connectionSchema,
+    versioned: true,
+    load: (read, target) => findConnection(read, keyOf(target)),
+    resource: connectionResource,
+    handle: (_input, row) => new Versioned(row.version, showConnection(row)),
+  }),
+  route({
+    method: 'PATCH',
+    path: one,
+    action: 'connection:update',
+    tag,
+    summary: 'Change, activate or disable a connection',
+    description:
+      'Another issuer, client, `subject_attribute`, `mapping`, `jit` or `trusts_mfa` makes a draft of it. `status: "active"` takes `connection:activate` and a sign-in of yours that tried it.',
+    body: connectionChange,
+    shownBody: withoutSecret,
+    status: 200,
+    answer: connectionSchema,
+    refusals: [409],
+    versioned: true,
+    load: lockedConnection,
+    resource: connectionResource,
+    takesAway: ({ body }) => changesOnly(body, { status: 'disabled' }),
+    act: async (tx, input, row) => showConnection(await updateConnection(tx, deps, input.caller, row, input)),
+  }),
+  route({
+    method: 'POST',
+    path: `${one}/test`,
+    action: 'connection:test',
+    tag,
+    summary: 'Begin a sign-in that tries a connection',
+    description:
+      'Open `url` in a browser within 10 minutes, and sign in at the provider. The page at the end shows what the provider says of you, or what is wrong. No session begins.',
+    status: 200,
+    answer: z.object({ url: z.url() }),
+    refusals: [409],
+    loadsByKeys: true,
+    load: (read, target) => findConnection(read, keyOf(target)),
+    resource: connectionResource,
+    handle: async ({ caller }, { id }) => ({ url: await beginTest(deps, caller, id) }),
+  }),
+  route({
+    method: 'DELETE',
+    path: one,
+    action: 'connection:delete',
+    tag,
+    summary: 'Delete a connection',
+    status: 204,
+    answer: null,
+    versioned: true,
+    load: lockedConnection,
+    resource: connectionResource,
+    act: (tx, { caller, ifMatch }, row) => removeConnection(tx, deps, caller, row, ifMatch),
+  }),
+]

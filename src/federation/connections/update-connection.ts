@@ -1,0 +1,103 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Tx } from '../../database/executor/transaction.ts'
+import type { Versions } from '../../database/version.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError, invalidField, invalidState } from '../../errors.ts'
+import { changesBetween } from '../../messages/audit/append-audit.ts'
+import { recordChange } from '../../messages/audit/record-change.ts'
+import { assertAmong } from '../../request/answer/etag.ts'
+import type { Caller } from '../../request/caller.ts'
+import { holderOf } from '../../tenancy/roles/grantable-roles.ts'
+import { checkedMapping } from './check-mapping.ts'
+import { type ConnectionChange, connectionResource, isOtherSignIn, settingsOf } from './connection-schemas.ts'
+import { assertCallable, sealSecret } from './create-connection.ts'
+import { type ConnectionRow, changeConnection } from './store.ts'
+
+// draft ⇄ active ⇄ disabled. A change of whom it signs in, or of what they get, makes a draft of it, which has to be tried again: an
+// admin who changes a provider must not speak with the voice of the owner who activated it.
+
+/**
+ * Changes a locked connection. 400 and 403 as a new one; to activate it 403 without `connection:activate`, and 409 `invalid_state`
+ * unless the caller has tried it as it is now.
+ */
+export async function updateConnection(
+  tx: Tx,
+  deps: Deps,
+  caller: Caller,
+  before: ConnectionRow,
+  { body, ifMatch }: { body: ConnectionChange; ifMatch: Versions },
+): Promise<ConnectionRow> {
+  assertAmong(ifMatch, before.version)
+  const { tenantId } = caller
+  const { id } = before
+  const at = deps.clock()
+  const { oidc: { client_secret: secret, ...config } = {}, status, mapping, ...given } = body
+  const edited: ConnectionRow = {
+    ...before,
+    ...known(given),
+    config: { ...before.config, ...known(config) },
+    mapping: mapping ? await checkedMapping(tx, caller, mapping) : before.mapping,
+  }
+  if (edited.config.issuer !== before.config.issuer) assertIssuer(deps, edited.config.issuer, secret)
+  const isOther = isOtherSignIn(before, edited)
+  const settled = isOther ? { ...edited, status: 'draft' as const, tested_by: null, tested_at: null } : edited
+  const after = withStatus(settled, status, caller, at)
+  const isActivated = status === 'active' && settled.status !== 'active'
+  if (isDeepStrictEqual(after, before) && secret === undefined) return before
+  changeConnection(tx, after, {
+    tenantId,
+    at,
+    sealed: secret === undefined ? null : sealSecret(deps, { tenantId, id }, secret),
+    activator: isActivated ? holderOf(caller) : null,
+  })
+  await recordChange(tx, caller, at, {
+    event: isActivated ? 'tenant.connection_activated' : 'tenant.connection_updated',
+    data: { connection_id: id },
+    action: isActivated ? 'connection:activate' : 'connection:update',
+    target: { type: 'connection', id },
+    changes: {
+      ...changesBetween(settingsOf(before), settingsOf(after)),
+      ...(secret !== undefined && { credentials: { before: 'replaced', after: 'new' } }),
+    },
+  })
+  return { ...after, version: before.version + 1 }
+}
+
+/** An editor cannot read the secret: a server of their own, as the new issuer, would be sent it. */
+function assertIssuer(deps: Deps, issuer: string, secret: string | undefined): void {
+  assertCallable(deps, issuer)
+  if (secret === undefined)
+    throw invalidField(
+      'oidc.client_secret',
+      'Give the secret for the new issuer: it does not get the old one.',
+    )
+}
+
+/** The members of a body that were given. */
+const known = <Body extends object>(body: Body) =>
+  Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)) as {
+    [Name in keyof Body]: Exclude<Body[Name], undefined>
+  }
+
+function withStatus(
+  row: ConnectionRow,
+  status: ConnectionChange['status'],
+  caller: Caller,
+  at: number,
+): ConnectionRow {
+  if (status === undefined || status === row.status) return row
+  if (status === 'disabled') return { ...row, status }
+  const isPermitted = caller.readerBy('connection:activate')(connectionResource(row)) !== null
+  if (caller.token !== 'access' || !isPermitted)
+    throw new ApiError(
+      403,
+      'permission_denied',
+      'Activating a connection takes a session with connection:activate, as owners have it.',
+    )
+  if (row.tested_by !== caller.userId)
+    throw invalidState(
+      'Sign in by this connection first, as it is now: POST to test/ gives the address.',
+      row.status,
+    )
+  return { ...row, status, activated_by: caller.userId, activated_at: at }
+}
