@@ -73,6 +73,13 @@ const serverOf = (name: string) => ({ name, identifier: `https://${name}.example
 const server = `${servers}${await created(servers, serverOf('One'))}/`
 const domains = '/api/v1/domains/'
 const domain = `${domains}${await created(domains, { domain: 'one.example' })}/`
+const connections = '/api/v1/connections/'
+const provider = (name: string) => ({
+  name,
+  kind: 'oidc',
+  oidc: { issuer: 'https://login.example', client_id: 'bailiwick', client_secret: 'secret' },
+})
+const connection = `${connections}${await created(connections, provider('One'))}/`
 
 const named: [unknown, unknown] = ['One', 'Other']
 const changes: Change[] = [
@@ -277,6 +284,30 @@ const changes: Change[] = [
     attribute: 'name',
     values: named,
     shows: servers,
+  },
+  {
+    action: 'connection:create',
+    method: 'post',
+    path: connections,
+    body: provider('Two'),
+    attribute: 'name',
+    values: ['Two', 'x'],
+  },
+  {
+    action: 'connection:update',
+    method: 'patch',
+    path: connection,
+    body: { jit: 'verified_domains' },
+    attribute: 'name',
+    values: named,
+  },
+  {
+    action: 'connection:delete',
+    method: 'delete',
+    path: connection,
+    attribute: 'name',
+    values: named,
+    shows: connections,
   },
   {
     action: 'domain:create',

@@ -150,6 +150,7 @@ t.test('these bodies refuse every member that they do not know; the others missp
   t.same(routes.filter(refusesUnknownFields).map(nameOf).sort(), [
     'DELETE /api/v1/resources',
     'DELETE /api/v1/users/me',
+    'PATCH /api/v1/connections/:id',
     'PATCH /api/v1/domains/:id',
     'PATCH /api/v1/oauth-clients/:id',
     'PATCH /api/v1/oauth-resources/:id',
@@ -169,6 +170,7 @@ t.test('these bodies refuse every member that they do not know; the others missp
     'POST /api/v1/approval-requests/:id/consume',
     'POST /api/v1/approval-requests/:id/reject',
     'POST /api/v1/attribute-definitions',
+    'POST /api/v1/connections',
     'POST /api/v1/domains',
     'POST /api/v1/domains/:id/loans',
     'POST /api/v1/oauth-clients',

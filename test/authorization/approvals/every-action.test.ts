@@ -57,6 +57,13 @@ const claims = [
   await created(domains, { domain: 'one.example' }),
   await created(domains, { domain: 'two.example' }),
 ]
+const connections = '/api/v1/connections/'
+const provider = (name: string) => ({
+  name,
+  kind: 'oidc',
+  oidc: { issuer: 'https://login.example', client_id: 'bailiwick', client_secret: 'secret' },
+})
+const providers = [await created(connections, provider('One')), await created(connections, provider('Two'))]
 
 const hook = await created('/api/v1/webhooks/', { url: 'https://receiver.example/' })
 
@@ -113,6 +120,14 @@ const tries: Try[] = [
     body: { name: 'Uno' },
   },
   { action: 'oauth_resource:delete', method: 'delete', path: `${servers}${apis[1]!.id}/` },
+  { action: 'connection:create', method: 'post', path: connections, body: provider('Three') },
+  {
+    action: 'connection:update',
+    method: 'patch',
+    path: `${connections}${providers[0]!.id}/`,
+    body: { name: 'Uno' },
+  },
+  { action: 'connection:delete', method: 'delete', path: `${connections}${providers[1]!.id}/` },
   { action: 'domain:create', method: 'post', path: domains, body: { domain: 'three.example' } },
   {
     action: 'domain:update',
