@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { signClaims } from '../../crypto/token-signer.ts'
 import type { Deps } from '../../deps.ts'
 import { algorithmOf } from '../client-metadata.ts'
@@ -10,11 +9,14 @@ import type { LogoutRow } from './store.ts'
 const seconds = 120
 const event = 'http://schemas.openid.net/event/backchannel-logout'
 
-/** A logout token (OpenID Connect Back-Channel Logout 1.0 §2.4), signed as the client's ID tokens are. It lasts 2 min. */
+/**
+ * A logout token (OpenID Connect Back-Channel Logout 1.0 §2.4), signed as the client's ID tokens are. It lasts 2 min. Tokens of
+ * one logout have the same `jti`, so that a client knows one that comes again.
+ */
 export async function logoutToken(
   deps: Deps,
   client: UsableClient,
-  { user_id, sid }: Pick<LogoutRow, 'user_id' | 'sid'>,
+  { id, user_id, sid }: Pick<LogoutRow, 'id' | 'user_id' | 'sid'>,
 ): Promise<string> {
   const { signing, algorithms } = await providerKeys(deps)
   const alg = algorithmOf(client, algorithms)
@@ -26,7 +28,7 @@ export async function logoutToken(
     aud: clientIdOf({ tenantId: client.tenant_id, id: client.id }),
     iat,
     exp: iat + seconds,
-    jti: randomUUID(),
+    jti: id,
     events: { [event]: {} },
     sid,
   })
