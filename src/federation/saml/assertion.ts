@@ -15,8 +15,6 @@ export interface ExpectedAssertion {
   now: number
   /** The attribute that names the person; null: the NameID, which must then be persistent. */
   subjectAttribute: string | null
-  /** Unix time in ms: an older authentication is refused. Null: any age will do. */
-  authenticatedSince: number | null
 }
 
 /** What a signed assertion says. */
@@ -47,7 +45,7 @@ export function readAssertion(assertion: XmlElement, expected: ExpectedAssertion
   checkIssuer(one(assertion, 'Issuer', 'issuer'), expected.idpEntityId)
   const subject = one(assertion, 'Subject', 'name_id')
   const ends = [checkConditions(assertion, expected), checkConfirmation(subject, expected)]
-  const authentication = readAuthentication(assertion, expected)
+  const authentication = readAuthentication(assertion, expected.now)
   const attributes = attributesOf(assertion)
   const nameId = nameIdOf(subject)
   return {
@@ -119,16 +117,11 @@ function checkConfirmation(subject: XmlElement, { acsUrl, requestId, now }: Expe
   return checkWindow(data, 'The confirmation of the subject', now)
 }
 
-function readAuthentication(assertion: XmlElement, { now, authenticatedSince }: ExpectedAssertion) {
+function readAuthentication(assertion: XmlElement, now: number) {
   const statement = one(assertion, 'AuthnStatement', 'authentication_missing')
   const authnInstant = instantOf(statement, 'AuthnInstant')
   if (authnInstant === null)
     refuse('authentication_missing', 'The assertion does not say when the person was authenticated.')
-  if (authenticatedSince !== null && authnInstant < authenticatedSince)
-    refuse(
-      'authentication_too_old',
-      `A new sign-in was asked for (ForceAuthn), and the identity provider authenticated the person at ${new Date(authnInstant).toISOString()}.`,
-    )
   const sessionEnd = instantOf(statement, 'SessionNotOnOrAfter')
   if (sessionEnd !== null && sessionEnd <= now)
     refuse('expired', 'The session at the identity provider has ended.')

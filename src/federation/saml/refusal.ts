@@ -48,7 +48,6 @@ export type RefusalCode =
   | 'expired'
   | 'time_malformed'
   | 'authentication_missing'
-  | 'authentication_too_old'
   | 'name_id'
   | 'subject'
   // The thread that reads them.

@@ -3,6 +3,7 @@ import t from 'tap'
 import * as thread from '../../../src/federation/saml/ask-saml-thread.ts'
 import { readMetadata } from '../../../src/federation/saml/metadata.ts'
 import { RefusedError } from '../../../src/federation/saml/refusal.ts'
+import { beginSaml, finishSaml } from '../../../src/federation/saml/saml.ts'
 import { serviceProviderMetadata, signInUrl } from '../../../src/federation/saml/service-provider.ts'
 import { type ExpectedResponse, verifyResponse } from '../../../src/federation/saml/verify-response.ts'
 import { ellipticCertificate, idp, next, other, weakCertificate } from './certificates.ts'
@@ -21,7 +22,7 @@ import { vendors } from './vendors.ts'
 
 const expected: ExpectedResponse = {
   ...{ entityId, acsUrl, idpEntityId, requestId, now, certificates: [idp.certificate] },
-  ...{ subjectAttribute: null, authenticatedSince: null },
+  subjectAttribute: null,
 }
 
 const verify = (field: string, more: Partial<ExpectedResponse> = {}) =>
@@ -96,12 +97,6 @@ t.test('the subject is the named attribute, with one text', async (t) => {
     t.match(await subject(name, [...values]), { code: 'subject', detail: /"uid"/ }, `${name} ${values}`)
   for (const name of ['__proto__', 'constructor', 'toString'])
     t.match(await verify(posted(response()), { subjectAttribute: name }), { code: 'subject' }, name)
-})
-
-t.test('a new authentication can be asked for', async (t) => {
-  const since = (seconds: number) => verify(posted(response()), { authenticatedSince: now + seconds * 1000 })
-  t.match(await since(-20), { subject: 'ada-7f3' })
-  t.match(await since(-19), { code: 'authentication_too_old', detail: /ForceAuthn/ })
 })
 
 t.test('an administrator reads what came and what was expected', async (t) => {
@@ -233,4 +228,43 @@ t.test('the thread answers as its parts do', async (t) => {
     await thread.serviceProviderMetadata({ entityId, acsUrl }),
     serviceProviderMetadata({ entityId, acsUrl }),
   )
+})
+
+const client = { ...expected, signInUrl: 'https://idp.example/sso' }
+const finish = (xml: string, subjectAttribute: string | null) =>
+  finishSaml(
+    { ...client, subjectAttribute: subjectAttribute ?? 'NameID' },
+    { kept: { requestId }, parameters: new URLSearchParams({ SAMLResponse: posted(xml) }), at: now },
+  )
+
+t.test('an upstream of SAML begins with an id that its answer needs', async (t) => {
+  const asked = { state: 'state-1', redirectUri: acsUrl }
+  const { url, kept } = await beginSaml(
+    { ...client, subjectAttribute: 'NameID' },
+    { ...asked, isFresh: true },
+  )
+  t.match(kept, { requestId: /^_[0-9a-f]{40}$/ })
+  t.equal(new URL(url).searchParams.get('RelayState'), 'state-1')
+  t.match(await finish(response(), null), { issuer: idpEntityId, attribute: 'NameID', subject: 'ada-7f3' })
+  const { kept: later } = await beginSaml({ ...client, subjectAttribute: 'NameID' }, asked)
+  t.not(later.requestId, kept.requestId)
+})
+
+t.test('the address, the name and a second factor are found where products put them', async (t) => {
+  const said = new Map<string, object>()
+  for (const { name, xml, subjectAttribute } of vendors) said.set(name, await finish(xml, subjectAttribute))
+  t.match(said.get('Entra ID'), { subject: '5f0c9f7b-ada', amr: ['mfa'], authTime: now - 20_000 })
+  t.match(said.get('Google Workspace'), { email: 'ada@example.com', amr: [] }, 'the NameID is an address')
+  t.match(said.get('SimpleSAMLphp'), { email: null, firstName: '', lastName: '' })
+  const refeds = honest.authentication.replace(/urn:[^<]*Transport/, 'https://refeds.org/profile/mfa')
+  t.match(await finish(response({ authentication: refeds }), null), {
+    amr: ['mfa'],
+    email: 'ada@example.com',
+  })
+})
+
+t.test('an answer that does not hold is refused, and one that says no is a denial', async (t) => {
+  const status = '<samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Responder"/>'
+  await t.rejects(finish(response({ status }), null), { code: 'denied', message: /it answered Responder/ })
+  await t.rejects(finish(response({}, other), null), { code: 'refused', message: /Read the metadata again/ })
 })
