@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
-import { quoted, refuse } from './refusal.ts'
+import { maxBytes, quoted, refuse } from './refusal.ts'
 import { instantOf } from './times.ts'
-import { childrenNamed, is, maxBytes, namespace, readXml, type XmlElement } from './xml.ts'
+import { childrenNamed, is, namespace, readXml, type XmlElement } from './xml.ts'
 
 /** What a connection keeps of the metadata of an identity provider. */
 export interface IdentityProviderMetadata {

@@ -53,11 +53,15 @@ export type RefusalCode =
   // The thread that reads them.
   | 'too_costly'
   // Metadata.
+  | 'metadata_unreachable'
   | 'not_metadata'
   | 'metadata_expired'
   | 'entity_id'
   | 'sign_in_url'
   | 'certificate'
+
+/** Of a document; it is not parsed when it is longer. */
+export const maxBytes = 256 * 1024
 
 /** Ends the reading of a document. Only the thread that reads it throws and catches this. */
 export class RefusedError extends Error {

@@ -1,9 +1,9 @@
 import { createHash, X509Certificate } from 'node:crypto'
 import { SAML } from '@node-saml/node-saml'
 import { type ExpectedAssertion, readAssertion, type VerifiedAssertion } from './assertion.ts'
-import { refuse } from './refusal.ts'
+import { maxBytes, refuse } from './refusal.ts'
 import { checkResponseForm } from './response-form.ts'
-import { is, maxBytes, namespace, readXml, type XmlDocument } from './xml.ts'
+import { is, namespace, readXml, type XmlDocument } from './xml.ts'
 
 export interface ExpectedResponse extends ExpectedAssertion {
   /** PEM: the certificates of the identity provider's metadata. One of them must have signed the assertion. */

@@ -29,7 +29,6 @@ export const namespace = {
   exclusive: 'http://www.w3.org/2001/10/xml-exc-c14n#',
 } as const
 
-export const maxBytes = 256 * 1024
 const maxTags = 4_000
 const maxAttributes = 8_000
 const maxDepth = 24

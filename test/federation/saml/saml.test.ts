@@ -1,6 +1,10 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { inflateRawSync } from 'node:zlib'
 import t from 'tap'
 import * as thread from '../../../src/federation/saml/ask-saml-thread.ts'
+import { fetchMetadata } from '../../../src/federation/saml/fetch-metadata.ts'
 import { readMetadata } from '../../../src/federation/saml/metadata.ts'
 import { RefusedError } from '../../../src/federation/saml/refusal.ts'
 import { beginSaml, finishSaml } from '../../../src/federation/saml/saml.ts'
@@ -174,6 +178,31 @@ t.test('metadata that cannot be used is refused, for its own reason', async (t) 
     ['300 KiB', 'too_large', fine + ' '.repeat(300 * 1024)],
   ] as const)
     t.match(metadataOf(xml), { code, detail: /\.$/ }, what)
+})
+
+t.test('metadata is read at an address that the settings allow', async (t) => {
+  const server = createServer((request, response) => {
+    const answers: Record<string, [number, string]> = {
+      '/metadata': [200, entityXml(keyOf(idp.certificate) + services)],
+      '/moved': [302, ''],
+      '/large': [200, 'x'.repeat(300 * 1024)],
+    }
+    const answer = answers[request.url!] ?? [404, '']
+    response.writeHead(answer[0], { Location: '/metadata' }).end(answer[1])
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const settings = (allowed: boolean) => ({ FEDERATION_ALLOW_PRIVATE: allowed, FEDERATION_ALLOWED_HOSTS: [] })
+  const at = (path: string, allowed = true) => fetchMetadata(settings(allowed), url + path, now)
+  t.match(await at('/metadata'), { done: { entityId: idpEntityId } })
+  for (const [path, allowed, detail] of [
+    ['/metadata', false, /https:/],
+    ['/moved', true, /it answered 302\.$/],
+    ['/none', true, /it answered 404\.$/],
+    ['/large', true, /more than 262144 bytes/],
+  ] as const)
+    t.match(await at(path, allowed), { refused: { code: 'metadata_unreachable', detail } }, path)
 })
 
 t.test('our metadata names the connection, and a request asks for what it needs', async (t) => {
