@@ -85,6 +85,26 @@ t.test('a person enters the code of a device, sees what it is, and connects it',
   t.ok((await eventsOf(service, owner.tenantId, 'application.')).includes('application.grant_created'))
 })
 
+t.test('a device gets a token for the API that it names', async (t) => {
+  const resource = `${issuer}/api/v1`
+  const box = await openApplication(service, owner, { ...device, scopes: ['openid', 'member:list'] })
+  const asked = { scope: 'openid member:list', resource }
+  const started = await oidc.initiateDeviceAuthorization(box.config, asked)
+  const browser = openBrowser(service)
+  const consent = await enter(browser, started.user_code, member)
+  t.match(consent.text, /member:list|see the members|List members/i)
+  await decide(browser, 'allow')
+  const tokens = await poll(started, box)
+  t.equal(tokens.scope, 'openid member:list')
+  const call = (path: string) => service.call('GET', path, { token: tokens.access_token })
+  t.equal((await call(`/api/v1/tenants/${owner.tenantId}/members/`)).status, 200)
+  t.equal((await call(`/api/v1/tenants/${owner.tenantId}/roles/`)).status, 403)
+  const elsewhere = { ...asked, resource: 'https://other.example' }
+  await t.rejects(oidc.initiateDeviceAuthorization(box.config, elsewhere), {
+    error: 'invalid_target',
+  } as unknown as Error)
+})
+
 t.test('a link with the code fills it in, and connects nothing by itself', async (t) => {
   const started = await start()
   const browser = openBrowser(service)

@@ -1,14 +1,25 @@
 import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { decodeJwt } from 'jose'
 import * as oidc from 'openid-client'
 import t from 'tap'
 import { clientIdOf } from '../../src/oauth/clients/client-id.ts'
+import { holderIn, newValue } from '../../src/oauth/token-value.ts'
 import { callCli, settingsFor } from '../cli/run-cli.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { startService } from '../helpers/service.ts'
 import { formOf } from '../pages/sign-in/page-client.ts'
 import { expect, look } from '../tenancy/staff.ts'
-import { type Browser, callback, openApplication, openBrowser, request, signIn } from './relying-party.ts'
+import {
+  type Browser,
+  basicOf,
+  callback,
+  openApplication,
+  openBrowser,
+  postForm,
+  request,
+  signIn,
+} from './relying-party.ts'
 
 const keys = randomBytes(32).toString('base64url')
 const service = await startService(t, { workers: false, env: { SECRET_KEYS: keys } })
@@ -124,6 +135,40 @@ t.test(
     t.equal((await tokensIn(browser, hint)).claims()!.tenant_id, one.tenantId)
   },
 )
+
+t.test('a forged code that names another organization, or person, leads no token there', async (t) => {
+  const browser = await signedIn()
+  const tokens = await tokensIn(browser, { organization: one.tenantId, scope: 'openid offline_access' })
+  const { client, userId, grantId } = holderIn(tokens.refresh_token!)!
+  t.equal(client.tenantId, one.tenantId)
+  for (const forged of [
+    { client: { ...client, tenantId: other.tenantId }, userId, grantId },
+    { client: { ...client, tenantId: other.tenantId }, userId: other.id, grantId },
+    { client, userId: one.id, grantId },
+    { client, userId, grantId: randomUUID() },
+  ]) {
+    const code = newValue(forged)
+    const exchange = {
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: callback,
+      code_verifier: 'x'.repeat(43),
+    }
+    const basic = basicOf({ client: { id: clientId }, secret })
+    const both = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token!, code }
+    t.match(await postForm(service, '/oauth/token', exchange, basic), {
+      status: 400,
+      body: { error: 'invalid_grant' },
+    })
+    const renewed = await postForm(service, '/oauth/token', both, basic)
+    if (renewed.status !== 200) t.match(renewed, { status: 400, body: { error: 'invalid_grant' } })
+    else t.match(decodeJwt(renewed.body.id_token), { sub: person.id, tenant_id: one.tenantId })
+    const known = await postForm(service, '/oauth/introspect', { token: tokens.access_token, code }, basic)
+    if (known.body.active) t.match(known.body, { sub: person.id, tenant_id: one.tenantId })
+  }
+  const info = await oidc.fetchUserInfo(logbook.config, tokens.access_token, person.id)
+  t.equal(info.tenant_id, one.tenantId, 'and ends nothing')
+})
 
 t.test('without an organization the person chooses one', async (t) => {
   const browser = await signedIn()

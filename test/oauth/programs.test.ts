@@ -26,6 +26,9 @@ const issuer = service.deps.publicUrl()
 const post = (path: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
   postForm(service, path, fields, headers)
 
+const callWith = (token: string, path: string, method: string, body?: object) =>
+  service.call(method, path, { token, ...(body && { body }) })
+
 t.test('an application pushes its request, and the browser brings its name alone', async (t) => {
   const app = await openApplication(service, owner, { require_par: true })
   const browser = openBrowser(service)
@@ -48,6 +51,20 @@ t.test('an application pushes its request, and the browser brings its name alone
   const seen = await browser.visit(swapped)
   t.equal(seen.status, 400)
   t.match(seen.text, /invalid_request_uri/, 'to another client it does not exist')
+})
+
+t.test('a pushed request binds the API that it names', async (t) => {
+  const app = await openApplication(service, owner, { scopes: ['openid', 'member:list'] })
+  const resource = `${issuer}/api/v1`
+  const asked = { scope: 'openid member:list', resource }
+  const { path, checks } = await request(app, asked, oidc.buildAuthorizationUrlWithPAR)
+  const answer = await authorize(openBrowser(service), member, `${path}&resource=https://other.example`)
+  const tokens = await oidc.authorizationCodeGrant(app.config, answer, checks)
+  t.equal(tokens.scope, 'openid member:list')
+  t.equal((await callWith(tokens.access_token, '/api/v1/users/me/', 'GET')).status, 200)
+  const other = { ...asked, resource: 'https://other.example' }
+  const refused = { error: 'invalid_target' } as unknown as Error
+  await t.rejects(request(app, other, oidc.buildAuthorizationUrlWithPAR), refused)
 })
 
 t.test('of many browsers with one pushed request, one gets a code', async (t) => {
@@ -240,9 +257,6 @@ t.test('keys can be read from the application, and rotate there', async (t) => {
     t.equal(asked, before, 'a failure is kept, too')
   }
 })
-
-const callWith = (token: string, path: string, method: string, body?: object) =>
-  service.call(method, path, { token, ...(body && { body }) })
 
 t.test('a machine gives its editor nothing that they lack', async (t) => {
   const boss = await service.signUp()
