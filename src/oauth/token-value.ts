@@ -1,4 +1,5 @@
 import { hash, randomBytes } from 'node:crypto'
+import { uuidOfHex } from '../crypto/base62.ts'
 import type { Sealer } from '../crypto/seal.ts'
 import type { ClientKey } from './clients/client-id.ts'
 
@@ -39,6 +40,7 @@ export function successorsOf(sealer: Sealer, used: string): string[] {
 
 /** Whose a value says that it is; null for what is no value. */
 export function holderIn(value: string): Holder | null {
+  if (value.length !== Math.ceil((length * 4) / 3)) return null
   const bytes = Buffer.from(value, 'base64url')
   return bytes.length === length ? holderOf(idsIn(bytes)) : null
 }
@@ -69,16 +71,16 @@ const signed = (nonce: Buffer, ids: Buffer) => Buffer.concat([nonce, ids]).toStr
 const idsIn = (bytes: Buffer) => masked(bytes.subarray(headLength), bytes.subarray(0, headLength))
 
 function masked(ids: Buffer, head: Buffer): Buffer {
-  const mask = hash('sha512', head, 'buffer')
-  return Buffer.from(ids.map((byte, at) => byte ^ mask[at]!))
+  const bytes = hash('sha512', head, 'buffer')
+  for (let at = 0; at < bytes.length; at++) bytes[at]! ^= ids[at]!
+  return bytes
 }
 
 const bytesOf = ({ client, userId, grantId }: Holder): Buffer =>
   Buffer.from([client.tenantId, client.id, userId, grantId].join('').replaceAll('-', ''), 'hex')
 
 function holderOf(ids: Buffer): Holder {
-  const [tenantId, id, userId, grantId] = [0, 16, 32, 48].map((at) =>
-    ids.toString('hex', at, at + 16).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),
-  )
-  return { client: { tenantId: tenantId!, id: id! }, userId: userId!, grantId: grantId! }
+  const hex = ids.toString('hex')
+  const client = { tenantId: uuidOfHex(hex), id: uuidOfHex(hex, 32) }
+  return { client, userId: uuidOfHex(hex, 64), grantId: uuidOfHex(hex, 96) }
 }
