@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { asSystem } from '../database/executor/transaction.ts'
+import { writeAsSystem } from '../database/executor/batch.ts'
 import { authorizeUses, wrongSecretUses } from '../identity/rate-limits/limits.ts'
 import type { PageDeps } from '../pages/sign-in/calls.ts'
 import { hashAmong, ownOf } from './client-metadata.ts'
@@ -130,11 +130,12 @@ export function adaptLibrary(
 
   // One statement says whether an assertion is new. `until` is in s.
   ReplayDetection.unique = (clientId, id, until) =>
-    asSystem(deps.db, 'an assertion names its client', (tx) =>
-      insertNewModel(tx, {
+    writeAsSystem(deps.db, 'an assertion names its client', (together) =>
+      insertNewModel(together, {
         kind: 'ReplayDetection',
         id: `${clientId}.${id}`,
         client: readClientId(clientId)!,
+        payload: {},
         at: deps.clock(),
         expiresAt: until * 1000,
       }),

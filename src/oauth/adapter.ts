@@ -1,11 +1,12 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider'
+import { writeAsSystem } from '../database/executor/batch.ts'
 import { asSystem, type Tx } from '../database/executor/transaction.ts'
 import type { Deps } from '../deps.ts'
 import { clientIdOf, isOfManifest, readClientId } from './clients/client-id.ts'
 import { endGrant } from './grants/end-grant.ts'
 import type { GrantAuth, RequestState } from './provider-types.ts'
 import { rowOf } from './request-unit.ts'
-import { consumeModel, deleteModel, keyOfModel, type ModelKind, type NewModel, putModel } from './store.ts'
+import { deleteModel, keyOfModel, type ModelKind, type NewModel, putModel, putModels } from './store.ts'
 import { holderIn, isRefreshToken, successorsOf } from './token-value.ts'
 
 // The library keeps its models here. A code or refresh token that is used again within the grace time loses nothing: the
@@ -77,7 +78,7 @@ export function modelAdapter(
       const { unit = null, tx = null } = state()?.oauth ?? {}
       if (unit) unit.models.push(model)
       else if (tx) putModel(tx, model)
-      else await asSystem(db, reason, async (tx) => putModel(tx, model))
+      else await writeAsSystem(db, reason, (together) => putModels(together, {}, [model]))
     },
 
     async find(id) {
@@ -96,7 +97,9 @@ export function modelAdapter(
     async consume(id) {
       const unit = unitNow()
       if (!unit) {
-        const isWon = await asSystem(db, reason, (tx) => consumeModel(tx, kind, id, clock()))
+        const at = clock()
+        const source = { consumes: keyOfModel(kind, id), at, keptUntil: at + rememberedMs }
+        const isWon = await writeAsSystem(db, reason, (together) => putModels(together, source, []))
         if (!isWon) throw used(kind)
         return
       }

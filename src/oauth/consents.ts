@@ -35,10 +35,8 @@ export const keepConsent = (
   putModel(tx, {
     kind: 'Consent',
     id: idOf(client, userId),
-    sessionId: null,
     userId,
     client,
-    grantId: null,
     payload: { scopes },
     at,
     expiresAt: at + keptMs,

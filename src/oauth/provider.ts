@@ -19,7 +19,7 @@ import { interactionsOf } from './interactions.ts'
 import { noteUse } from './note-use.ts'
 import type { ProviderKeys } from './provider-keys.ts'
 import { type Library, type OidcContext, type OwnGrant, type Provider, requestOf } from './provider-types.ts'
-import { refreshTokenSeconds, usableClient } from './request-unit.ts'
+import { type Presented, refreshTokenSeconds, usableClient } from './request-unit.ts'
 import { accessTokenSeconds, resourceIndicators } from './resources/resource-servers.ts'
 import type { ModelKind } from './store.ts'
 import { ownClient, requestCheck } from './tenant-of-request.ts'
@@ -172,9 +172,12 @@ function adapterOf({ deps, library }: Parts, algorithms: readonly string[]): Con
   }
 }
 
-/** The code or token that a client presents. */
-const presentedIn = (ctx: OidcContext | undefined): unknown =>
-  ctx?.oidc.params?.code ?? ctx?.oidc.params?.refresh_token ?? ctx?.oidc.params?.token
+/** The code or token that the client of a request presents. */
+function presentedIn(ctx: OidcContext | undefined): Presented | null {
+  const { code, refresh_token, token } = ctx?.oidc.params ?? {}
+  const value = code ?? refresh_token ?? token
+  return typeof value === 'string' ? { value, renews: value === refresh_token } : null
+}
 
 /** The person of a code or token; of the browser, while they sign in. */
 function accountFinder(parts: Parts): NonNullable<Configuration['findAccount']> {

@@ -10,12 +10,13 @@ import type { AuthContext } from '../request/caller.ts'
 import { type ClientKey, isOfManifest } from './clients/client-id.ts'
 import { type ClientUse, findUsableClient, recordUse, type UsableClient } from './clients/store.ts'
 import {
+  findModel,
   keyOfModel,
   listModels,
   type ModelKind,
   type ModelRow,
   type NewModel,
-  putModelsFrom,
+  putModels,
   type Source,
 } from './store.ts'
 import { type Holder, holderIn, successorsOf } from './token-value.ts'
@@ -61,6 +62,12 @@ export const newUnit = (): RequestUnit => ({
   endings: [],
 })
 
+/** A code or token that a client presents, and whether it is to be renewed. */
+export interface Presented {
+  value: string
+  renews: boolean
+}
+
 type UnitDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'sealer'>
 
 /** A row, as the request has read it. The first code or token reads along what its use needs. */
@@ -72,12 +79,10 @@ export async function rowOf(
 ): Promise<ModelRow | null> {
   const key = keyOfModel(kind, id)
   const holder = holderIn(id)
-  if (unit && holder) await readOnce(deps, unit, holder, id)
+  if (unit && holder) await readOnce(deps, unit, holder, { value: id, renews: kind === 'RefreshToken' })
   const known = unit?.rows.get(key)
   if (known !== undefined) return known
-  const [row = null] = await readSharedAsSystem(deps.db, reason, (read) =>
-    listModels(read, [key], deps.clock()),
-  )
+  const row = await readSharedAsSystem(deps.db, reason, (read) => findModel(read, kind, id, deps.clock()))
   unit?.rows.set(key, row)
   return row
 }
@@ -87,10 +92,10 @@ export async function usableClient(
   deps: UnitDeps,
   unit: RequestUnit | null,
   key: ClientKey,
-  presents: unknown,
+  presents: Presented | null,
 ): Promise<UsableClient | null> {
-  const holder = typeof presents === 'string' ? holderIn(presents) : null
-  if (unit && holder && isSame(holder.client, key)) await readOnce(deps, unit, holder, String(presents))
+  const holder = presents && holderIn(presents.value)
+  if (unit && holder && isSame(holder.client, key)) await readOnce(deps, unit, holder, presents)
   if (unit?.read && isSame(unit.read.holder.client, key)) return unit.read.client
   const client = await readSharedAsSystem(deps.db, reason, (read) => findUsableClient(read, key))
   if (unit) unit.client = client
@@ -102,16 +107,22 @@ const isSame = (one: ClientKey, other: ClientKey) =>
   one.id === other.id && (one.tenantId === other.tenantId || isOfManifest(one.id))
 
 /** Reads for the first code or token of a request. The library asks for tokens of several kinds at the same time. */
-const readOnce = (deps: UnitDeps, unit: RequestUnit, holder: Holder, value: string): Promise<void> => {
-  unit.reading ??= readFor(deps, unit, holder, value)
+const readOnce = (deps: UnitDeps, unit: RequestUnit, holder: Holder, presents: Presented): Promise<void> => {
+  unit.reading ??= readFor(deps, unit, holder, presents)
   return unit.reading
 }
 
-async function readFor(deps: UnitDeps, unit: RequestUnit, holder: Holder, value: string): Promise<void> {
+async function readFor(
+  deps: UnitDeps,
+  unit: RequestUnit,
+  holder: Holder,
+  { value, renews }: Presented,
+): Promise<void> {
   const { db, clock, sealer } = deps
   const grantKey = keyOfModel('Grant', holder.grantId)
-  const successors = successorsOf(sealer, value).map((one) => keyOfModel('RefreshToken', one))
-  const keys = [grantKey, ...kinds.map((kind) => keyOfModel(kind, value)), ...successors]
+  const successors = renews ? successorsOf(sealer, value) : []
+  const presented = kinds.map((kind) => keyOfModel(kind, value))
+  const keys = [grantKey, ...presented, ...successors.map((one) => keyOfModel('RefreshToken', one))]
   const { tenantId } = holder.client
   const [client, rows, person] = await readSharedAsSystem(db, reason, (read) =>
     Promise.all([
@@ -144,7 +155,7 @@ async function isWritten({ db, clock }: UnitDeps, { consumed, models, use }: Req
   const write = (source: Source) =>
     writeAsSystem(db, reason, async (together) => {
       const [isPut] = await Promise.all([
-        putModelsFrom(together, source, models),
+        putModels(together, source, models),
         consumed?.sessionId &&
           prolongGrantSession(together, consumed.sessionId, { at, until: at + refreshTokenSeconds * 1000 }),
         use && recordUse(together, use, at),

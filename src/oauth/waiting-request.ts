@@ -61,10 +61,7 @@ export async function answerRequest(
     putModel(tx, {
       kind: 'Interaction',
       id: uid,
-      sessionId: null,
-      userId: null,
       client: key,
-      grantId: null,
       payload: { ...payload, result },
       at,
       expiresAt: at + interactionSeconds * 1000,

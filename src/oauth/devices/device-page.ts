@@ -70,10 +70,7 @@ ${refusalOf(visit, 'user_code')}${form(
       putModel(tx, {
         kind: 'Interaction',
         id: uid,
-        sessionId: null,
-        userId: null,
         client,
-        grantId: null,
         payload: {
           kind: 'Interaction',
           iat: Math.floor(at / 1000),
