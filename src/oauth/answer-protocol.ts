@@ -1,4 +1,5 @@
 import type { Context, Next } from 'koa'
+import type { KeyRing } from '../crypto/token-signer.ts'
 import { ApiError } from '../errors.ts'
 import { asApiError } from '../http/problem.ts'
 import { authorizeUses } from '../identity/rate-limits/limits.ts'
@@ -51,13 +52,16 @@ export type AnswerProtocol = (http: Context, path: string, next: Next) => Promis
 
 /** Makes the provider with the first request, and anew when keys have rotated. */
 function providerOpener(deps: PageDeps, calls: Calls, writePage: WritePage) {
-  let made: { id: string; provider: Provider } | undefined
+  let made: { ring: KeyRing; id: string; provider: Provider } | undefined
   let library: Library | undefined
   return async (): Promise<Provider> => {
+    if (made?.ring === deps.keys.now()) return made.provider
     library ??= await import('oidc-provider')
     const keys = await providerKeys(deps)
-    if (made?.id !== keys.id) made = { id: keys.id, provider: make(library, keys) }
-    return made.provider
+    // The ring is read again each minute, mostly with the same keys.
+    const { provider } = made?.id === keys.id ? made : { provider: make(library, keys) }
+    made = { ring: keys.ring, id: keys.id, provider }
+    return provider
   }
   function make(library: Library, keys: ProviderKeys): Provider {
     const provider = makeProvider({ deps, calls, library, writePage }, keys)
@@ -100,6 +104,8 @@ function limitBody({ req, request }: Context): void {
   const tooLarge = () =>
     new ApiError(413, 'payload_too_large', `The form can have ${smallBody} bytes at most.`)
   if ((request.length ?? 0) > smallBody) throw tooLarge()
+  // The library reads no more than that.
+  if (request.length !== undefined) return
   const read = req.iterator.bind(req)
   // Without a Content-Length.
   req.iterator = async function* (options) {

@@ -1,5 +1,5 @@
 import type { JWK } from 'jose'
-import type { SigningKey } from '../crypto/token-signer.ts'
+import type { KeyRing, SigningKey } from '../crypto/token-signer.ts'
 import type { Deps } from '../deps.ts'
 import { ensureIdTokenKey } from '../identity/keys/key-ring.ts'
 
@@ -13,6 +13,7 @@ export interface ProviderKeys {
   accessTokens: { alg: string; kid: string }
   /** Other keys have another id. */
   id: string
+  ring: KeyRing
 }
 
 /** The keys of the ring. The first request of an application makes the first key of RS256. */
@@ -21,7 +22,8 @@ export async function providerKeys(deps: Deps): Promise<ProviderKeys> {
     await ensureIdTokenKey(deps)
     await deps.keys.readAgain()
   }
-  const { keys, idTokenKeys } = deps.keys.now()
+  const ring = deps.keys.now()
+  const { keys, idTokenKeys } = ring
   const all = [...new Set([...idTokenKeys, ...keys])]
   const [{ algorithm: alg, kid }] = keys as [SigningKey]
   return {
@@ -30,5 +32,6 @@ export async function providerKeys(deps: Deps): Promise<ProviderKeys> {
     signing: all,
     algorithms: [...new Set(all.map(({ algorithm }) => algorithm))],
     id: all.map(({ kid }) => kid).join(),
+    ring,
   }
 }

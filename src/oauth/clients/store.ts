@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { nilUuid } from '../../crypto/uuid.ts'
+import { parameterized } from '../../database/executor/parameterized.ts'
 import type { Read } from '../../database/executor/read.ts'
 import { countRow, idRow } from '../../database/executor/row-schemas.ts'
 import type { Statements } from '../../database/executor/statements.ts'
@@ -191,17 +192,19 @@ export type UsableClient = z.infer<typeof usableRow>
  * As the system role or the API role.
  */
 export async function findUsableClient(read: Read, key: ClientKey): Promise<UsableClient | null> {
-  const { tenantId, id } = key
-  if (isOfManifest(id)) return findUsableManifestClient(read, key)
+  return isOfManifest(key.id) ? findUsableManifestClient(read, key) : read.maybeOne(usable({ ...key }))
+}
+
+const usable = parameterized(({ tenantId, id }: Record<'tenantId' | 'id', string>) => {
   const secrets = sql.fragment`
     from oauth_client_secrets s where s.tenant_id = ${tenantId} and s.client_id = ${id} order by s.created_at, s.id`
-  return read.maybeOne(sql.type(usableRow)`
+  return sql.type(usableRow)`
     select c.*, t.slug as tenant_slug, t.name as tenant_name,
            array(select encode(s.secret_hash, 'hex') ${secrets}) as secret_hashes,
            array(select coalesce(s.last_used_at, 'epoch') ${secrets}) as secret_uses
     from (select ${columns} from oauth_clients where tenant_id = ${tenantId} and id = ${id} and is_active) c
-    join tenants t on t.id = c.tenant_id`)
-}
+    join tenants t on t.id = c.tenant_id`
+})
 
 /** A use of a client, and of its secret with this hash. */
 export interface ClientUse {
