@@ -86,6 +86,12 @@ export const install = {
     await exec('mvn', ['-q', '-B', 'package'], { cwd: folder })
     return join(folder, 'target/app-1.jar')
   }),
+  keycloak: atFirst(async () => {
+    const goals = ['dependency:unpack', '-Dartifact=org.keycloak:keycloak-quarkus-dist:26.7.3:zip']
+    const folder = join(cache, 'keycloak')
+    if (!existsSync(folder)) await exec('mvn', ['-q', '-B', ...goals, `-DoutputDirectory=${folder}`])
+    return join(folder, 'keycloak-26.7.3')
+  }),
   apache: atFirst(async () => {
     const module = join(apacheModules, 'mod_auth_openidc.so')
     if (!existsSync(module)) throw new Error('libapache2-mod-auth-openidc is not installed')
@@ -115,7 +121,7 @@ export async function startProgram(
   t: Test,
   [command = '', ...args]: string[],
   port: number,
-  { env, cwd = cache }: { env: Record<string, string>; cwd?: string },
+  { env, cwd = cache, seconds = 60 }: { env: Record<string, string>; cwd?: string; seconds?: number },
 ): Promise<string> {
   const program = spawn(command, args, { cwd, env: { ...process.env, ...env, PORT: String(port) } })
   let said = ''
@@ -129,7 +135,7 @@ export async function startProgram(
     await once(program, 'exit')
   })
   const url = `http://127.0.0.1:${port}`
-  for (let round = 0; round < 300; round++) {
+  for (let round = 0; round < 5 * seconds; round++) {
     if (program.exitCode !== null) throw new Error(`${command} ended:\n${said}`)
     if (await fetch(`${url}/ready`, { redirect: 'manual' }).catch(() => null)) return url
     await sleep(200)

@@ -3,6 +3,7 @@ import { readMetadata } from '../../src/federation/saml/metadata.ts'
 import { beginSaml, finishSaml, type SamlClient } from '../../src/federation/saml/saml.ts'
 import { serviceProviderMetadata } from '../../src/federation/saml/service-provider.ts'
 import { acsUrl, entityId } from '../federation/saml/identity-provider.ts'
+import { startKeycloak } from './keycloak.ts'
 import { startSimpleSaml } from './simplesamlphp.ts'
 
 // Identity providers that others wrote sign a person in. npm run test:interop
@@ -92,4 +93,38 @@ t.test('SimpleSAMLphp reads our metadata, and signs a person in', async (t) => {
     finishSaml(await clientOf(place, 'uid'), { kept: { requestId }, parameters: forged, at: Date.now() }),
     { code: 'refused', message: /was changed on its way/ },
   )
+})
+
+const attributeMapper = (name: string, property: string) => ({
+  ...{ name, protocol: 'saml', protocolMapper: 'saml-user-property-mapper' },
+  config: { 'user.attribute': property, 'attribute.name': name, 'attribute.nameformat': 'Basic' },
+})
+
+/** What the console of Keycloak makes of a client of SAML with a persistent NameID. */
+const keycloakClient = {
+  ...{ clientId: entityId, protocol: 'saml', enabled: true, redirectUris: [acsUrl], fullScopeAllowed: true },
+  attributes: {
+    'saml.authnstatement': 'true',
+    'saml.server.signature': 'true',
+    'saml.assertion.signature': 'true',
+    'saml.client.signature': 'false',
+    'saml.signature.algorithm': 'RSA_SHA256',
+    saml_signature_canonicalization_method: 'http://www.w3.org/2001/10/xml-exc-c14n#',
+    saml_name_id_format: 'persistent',
+    'saml.force.post.binding': 'true',
+  },
+  protocolMappers: [
+    attributeMapper('email', 'email'),
+    attributeMapper('firstName', 'firstName'),
+    attributeMapper('lastName', 'lastName'),
+  ],
+}
+
+t.test('Keycloak signs a person in', async (t) => {
+  const realm = await startKeycloak(t, [keycloakClient]).catch((error: Error) => error)
+  if (realm instanceof Error) return t.plan(0, realm.message)
+  const client = await clientOf(`${realm}/protocol/saml/descriptor`, 'NameID')
+  t.equal(client.idpEntityId, realm)
+  const says = { subject: /^G-/, email: 'ada@example.com', firstName: 'Ada', lastName: 'Lovelace' }
+  await signsIn(t, client, { username: 'ada', password: 'correct' }, says)
 })
