@@ -136,6 +136,7 @@ t.test(
       `${head}.${Buffer.from(JSON.stringify(forged)).toString('base64url')}.${signature}`,
       `${head}.${claims}.`,
       `${token}~`,
+      `${head}~${claims}~${signature}`,
       'a~b~c',
       '..',
     ])

@@ -10,8 +10,12 @@ type Untyped = Provider & {
   OIDCContext: { prototype: object }
 }
 
-/** The id of an access token that is a JWT: its text, but not in the form that the library refuses to look up. */
-const idOf = (text: unknown) => (typeof text === 'string' ? text.replaceAll('.', '~') : text)
+/**
+ * The id of an access token that is a JWT: its text, but not in the form that the library refuses to look up. No token has a `~`,
+ * so what is sent with one is none.
+ */
+const idOf = (text: unknown) =>
+  typeof text !== 'string' ? text : text.includes('~') ? '~' : text.replaceAll('.', '~')
 
 /** The text of a JWT with this id; null for an id of another form. */
 export const textOf = (id: string): string | null =>
