@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { normaliseEmail } from '../../messages/mail/email-address.ts'
 import { type Answer, type Asked, type Begun, UpstreamError } from '../upstream.ts'
 import * as thread from './ask-saml-thread.ts'
 import type { VerifiedAssertion } from './assertion.ts'
@@ -45,6 +46,11 @@ export async function finishSaml(
     throw new UpstreamError(code === 'status' ? 'denied' : 'refused', detail)
   }
   const { subject, authnInstant, attributes } = answer.done
+  if (normaliseEmail(subject) !== null)
+    throw new UpstreamError(
+      'refused',
+      `${subjectAttribute} holds an address, which can go to another person. Name another attribute.`,
+    )
   return {
     issuer: idpEntityId,
     attribute: subjectAttribute,
@@ -69,7 +75,7 @@ const firstOf = (attributes: VerifiedAssertion['attributes'], names: readonly st
 
 function emailOf({ attributes, nameId, nameIdFormat }: VerifiedAssertion): string | null {
   const email = firstOf(attributes, emails) ?? (nameIdFormat === asEmail ? nameId : null)
-  return email?.toLowerCase() ?? null
+  return email ? normaliseEmail(email) : null
 }
 
 const methods = 'http://schemas.microsoft.com/claims/authnmethodsreferences'

@@ -1,7 +1,9 @@
+import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { inflateRawSync } from 'node:zlib'
+import fc from 'fast-check'
 import t from 'tap'
 import * as thread from '../../../src/federation/saml/ask-saml-thread.ts'
 import { fetchMetadata } from '../../../src/federation/saml/fetch-metadata.ts'
@@ -10,6 +12,7 @@ import { RefusedError } from '../../../src/federation/saml/refusal.ts'
 import { beginSaml, finishSaml } from '../../../src/federation/saml/saml.ts'
 import { serviceProviderMetadata, signInUrl } from '../../../src/federation/saml/service-provider.ts'
 import { type ExpectedResponse, verifyResponse } from '../../../src/federation/saml/verify-response.ts'
+import { rounds } from '../../helpers/rounds.ts'
 import { ellipticCertificate, idp, next, other, weakCertificate } from './certificates.ts'
 import { forgeries } from './forgeries/all.ts'
 import {
@@ -296,4 +299,36 @@ t.test('an answer that does not hold is refused, and one that says no is a denia
   const status = '<samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Responder"/>'
   await t.rejects(finish(response({ status }), null), { code: 'denied', message: /it answered Responder/ })
   await t.rejects(finish(response({}, other), null), { code: 'refused', message: /Read the metadata again/ })
+  const nameId = honest.nameId.replace('ada-7f3', 'ada@example.com')
+  await t.rejects(finish(response({ nameId }), null), { code: 'refused', message: /NameID holds an address/ })
+  await t.rejects(finish(response(), 'email'), { code: 'refused', message: /email holds an address/ })
+})
+
+/** A part of a text taken away, doubled, moved, or put in from another response. */
+function edited(text: string, from: string, at: readonly [number, number, number, number]): string {
+  const [way, first, second, third] = at
+  const [start, end] = [first % text.length, (first % text.length) + (second % 400)]
+  const part = text.slice(start, end)
+  const target = third % text.length
+  const rest = text.slice(0, start) + text.slice(end)
+  if (way % 4 === 0) return rest
+  if (way % 4 === 1) return text.slice(0, target) + part + text.slice(target)
+  if (way % 4 === 2) return rest.slice(0, target) + part + rest.slice(target)
+  return text.slice(0, start) + from.slice(start, end) + text.slice(end)
+}
+
+t.test('an edited response says what it said before, or is refused', async () => {
+  const original = response()
+  const eve = response({ nameId: honest.nameId.replace('ada-7f3', 'eve') }, other)
+  const before = await verify(posted(original))
+  const number = fc.nat(1_000_000)
+  const edit = fc.tuple(number, number, number, number)
+  await fc.assert(
+    fc.asyncProperty(fc.array(edit, { minLength: 1, maxLength: 3 }), async (edits) => {
+      const text = edits.reduce((xml, at) => edited(xml, eve, at), original)
+      const answer = await verify(posted(text))
+      if (!('code' in answer)) assert.deepStrictEqual(answer, before)
+    }),
+    { numRuns: rounds(200, 5_000) },
+  )
 })
