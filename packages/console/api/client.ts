@@ -31,6 +31,12 @@ const consoleAddress = (address: string) =>
     .replace('/console/api/v1/', '/console/api/')
     .replace('/console/access/v1/', '/console/api/access/')
 
+/** The algorithms that sign ID tokens here, the usual one first, as the discovery document says. */
+export async function signingAlgorithms(signal: AbortSignal): Promise<string[]> {
+  const answer = await fetch(`${prefix}/.well-known/openid-configuration`, { signal })
+  return (await answer.json()).id_token_signing_alg_values_supported
+}
+
 type Query<K extends Operation> = {
   [N in keyof Operations[K]['query']]?: string | number | boolean | undefined
 }

@@ -6,8 +6,11 @@ import { changed } from '../parts/approvable.ts'
 import { FormDialog } from '../parts/dialog.tsx'
 import { CheckField, TextField } from '../parts/field.tsx'
 import { sayFault } from '../parts/toasts.tsx'
+import { TokenField } from '../parts/token-field.tsx'
 import { useProfile } from '../session/session.ts'
 import { textOf } from '../session/use-submit.ts'
+import { AccountField } from './account-field.tsx'
+import { Advanced, advancedOf, returns, usesSecrets } from './advanced.tsx'
 import { texts } from './texts.ts'
 import { UriFields, urisOf } from './uri-fields.tsx'
 
@@ -38,13 +41,14 @@ export function ApplicationForm({
   onClose: () => void
   onRegistered?: (registered: Registered) => void
 }) {
-  const isOwner = useProfile().roles.includes('owner')
+  const { roles, permissions: held } = useProfile()
+  const isOwner = roles.includes('owner')
   // The page can read the application anew while the form is open.
   const [opened] = useState(application)
   const known = opened?.body
   const [kind, setKind] = useState(known?.kind ?? 'web')
-  const returns = kind !== 'device' && kind !== 'machine'
   const scopes = known?.scopes ?? fresh
+  const [permissions, setPermissions] = useState(() => scopes.filter((one) => !texts.scopes[one]))
 
   const register = async (form: FormData) => {
     let client: OAuthClient | undefined
@@ -52,8 +56,9 @@ export function ApplicationForm({
     const path = () => ({ id: client!.id })
     const make = async () => {
       const kind = textOf(form, 'kind') as Kind
-      client ??= await call('POST /oauth-clients/', { body: { ...fieldsOf(form), kind } })
-      if (kind === 'web') secret = (await call('POST /oauth-clients/{id}/secrets/', { path: path() })).secret
+      client ??= await call('POST /oauth-clients/', { body: { ...fieldsOf(form), kind } as never })
+      if (usesSecrets(client))
+        secret = (await call('POST /oauth-clients/{id}/secrets/', { path: path() })).secret
     }
     await changed('clients', make, texts.created).catch((error) => {
       if (!client) throw error
@@ -67,7 +72,7 @@ export function ApplicationForm({
       ...fieldsOf(form),
       post_logout_redirect_uris: urisOf(form, 'post_logout_redirect_uris', 0),
       is_active: form.has('is_active'),
-      ...(isOwner && { first_party: form.has('first_party') }),
+      ...(isOwner && kind !== 'machine' && { first_party: form.has('first_party') }),
     }
     const body = Object.fromEntries(
       Object.entries(fields).filter(([name, value]) => !isSame(value, known[name as keyof OAuthClient])),
@@ -79,14 +84,19 @@ export function ApplicationForm({
       )
     await changed('clients', save, texts.changed)
   }
-  /** Scopes that stay keep their order, because it is no change. Permissions, which programs set, stay. */
-  const fieldsOf = (form: FormData) => ({
-    name: textOf(form, 'name'),
-    redirect_uris: urisOf(form, 'redirect_uris', 1),
-    scopes: [...new Set([...scopes, ...Object.keys(texts.scopes)])].filter(
-      (one) => !texts.scopes[one] || form.getAll('scopes').includes(one),
-    ),
-  })
+  /** Scopes that stay keep their order, because it is no change. */
+  const fieldsOf = (form: FormData) => {
+    const chosen = [...form.getAll('scopes'), ...permissions]
+    return {
+      name: textOf(form, 'name'),
+      redirect_uris: urisOf(form, 'redirect_uris', 1),
+      scopes: [...new Set([...scopes, ...Object.keys(texts.scopes), ...permissions])].filter((one) =>
+        chosen.includes(one),
+      ),
+      ...(kind === 'machine' && { service_account_id: textOf(form, 'service_account_id') || null }),
+      ...advancedOf(form, kind, known),
+    }
+  }
   return (
     <FormDialog
       open
@@ -100,13 +110,13 @@ export function ApplicationForm({
       {!known && <KindChoice onChoose={setKind} />}
       <TextField
         label={words.name}
-        hint={words.nameHint}
+        hint={kind !== 'machine' && words.nameHint}
         name="name"
         maxLength={120}
         defaultValue={known?.name}
         required
       />
-      {returns && (
+      {returns(kind) && (
         <UriFields
           label={words.redirect}
           hint={words.redirectHint}
@@ -114,7 +124,7 @@ export function ApplicationForm({
           known={known?.redirect_uris ?? []}
         />
       )}
-      {known && returns && (
+      {known && returns(kind) && (
         <UriFields
           label={words.logout}
           hint={words.logoutHint}
@@ -122,21 +132,33 @@ export function ApplicationForm({
           known={known.post_logout_redirect_uris}
         />
       )}
-      <fieldset className="choices">
-        <legend className="field-label">{words.scopes}</legend>
-        <div className="columns effects">
-          {Object.entries(texts.scopes).map(([scope, [label, hint]]) => (
-            <CheckField
-              key={scope}
-              name="scopes"
-              value={scope}
-              label={label}
-              hint={hint}
-              defaultChecked={scopes.includes(scope)}
-            />
-          ))}
-        </div>
-      </fieldset>
+      {kind === 'machine' && <AccountField known={known?.service_account_id} />}
+      {kind !== 'machine' && (
+        <fieldset className="choices">
+          <legend className="field-label">{words.scopes}</legend>
+          <div className="columns effects">
+            {Object.entries(texts.scopes).map(([scope, [label, hint]]) => (
+              <CheckField
+                key={scope}
+                name="scopes"
+                value={scope}
+                label={label}
+                hint={hint}
+                defaultChecked={scopes.includes(scope)}
+              />
+            ))}
+          </div>
+        </fieldset>
+      )}
+      <TokenField
+        label={words.permissions}
+        hint={words.permissionsHint}
+        name="scopes"
+        values={permissions}
+        suggestions={held.filter((one) => !one.endsWith(':*')).sort()}
+        onChange={setPermissions}
+      />
+      <Advanced kind={kind} known={known} key={kind} />
       {known && (
         <CheckField
           name="is_active"
@@ -145,7 +167,7 @@ export function ApplicationForm({
           defaultChecked={known.is_active}
         />
       )}
-      {known && (
+      {known && kind !== 'machine' && (
         <CheckField
           name="first_party"
           label={words.firstParty}
@@ -158,13 +180,10 @@ export function ApplicationForm({
   )
 }
 
-/** A machine is registered by the API: it takes a service account. */
-const offered = Object.entries(texts.kinds).filter(([kind]) => kind !== 'machine')
-
 const KindChoice = ({ onChoose }: { onChoose: (kind: Kind) => void }) => (
   <fieldset className="choices">
     <legend className="field-label">{words.kind}</legend>
-    {offered.map(([kind, { name, about }]) => (
+    {Object.entries(texts.kinds).map(([kind, { name, about }]) => (
       <label className="choice" key={kind}>
         <input
           type="radio"

@@ -1,11 +1,16 @@
+import type { OAuthClient } from '@bailiwick/client'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { issuer } from '../api/client.ts'
+import { issuer, signingAlgorithms } from '../api/client.ts'
 import { CopyButton } from '../parts/copy.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { SelectField } from '../parts/field.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { Card } from '../parts/page.tsx'
 import { Time } from '../parts/time.tsx'
+import { useAccounts } from './account-field.tsx'
+import { usesSecrets } from './advanced.tsx'
 import type { Registered } from './application-form.tsx'
 import { redirectUriFor, snippets } from './snippets.ts'
 import { texts } from './texts.ts'
@@ -20,9 +25,22 @@ const Value = ({ text, of }: { text: string; of: string }) => (
 const values = (of: string, all: readonly string[]) =>
   all.length > 0 && all.map((text) => <Value key={text} {...{ text, of }} />)
 
+/** What signs the ID tokens of a client: the service may not offer what the client would have (discovery says so). */
+function useAlgorithm({ id_token_signed_response_alg: wanted }: OAuthClient): string {
+  const { data: offered = [] } = useQuery({
+    queryKey: ['discovery'],
+    queryFn: ({ signal }) => signingAlgorithms(signal),
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  return offered.includes(wanted) ? wanted : (offered[0] ?? wanted)
+}
+
 /** What an application is configured with, each with a button that copies it. */
 export function SettingsCard({ client, secret }: Registered) {
   const { settings: words } = texts
+  const algorithm = useAlgorithm(client)
+  const isMachine = client.kind === 'machine'
+  const account = useAccounts().data?.results.find(({ id }) => id === client.service_account_id)
   const one = (label: string, text: string) => [label, <Value text={text} of={label} />] as const
   return (
     <Card title={words.title} about={words.about}>
@@ -37,7 +55,24 @@ export function SettingsCard({ client, secret }: Registered) {
             [words.logout, values(words.logout, client.post_logout_redirect_uris)],
             one(words.scopes, client.scopes.join(' ')),
             [words.method, <code>{client.token_endpoint_auth_method}</code>],
+            [
+              words.keys,
+              client.jwks
+                ? words.keyCount(client.jwks.keys.length)
+                : client.jwks_uri && <bdi>{client.jwks_uri}</bdi>,
+            ],
+            [words.backchannel, client.backchannel_logout_uri && <bdi>{client.backchannel_logout_uri}</bdi>],
+            [words.algorithm, !isMachine && <code>{algorithm}</code>],
+            [words.groups, client.groups && texts.advanced.groupKinds[client.groups]],
             [texts.form.kind, texts.kinds[client.kind].name],
+            [
+              words.account,
+              account && (
+                <Link to="/service-accounts/$id" params={{ id: account.id }}>
+                  <bdi>{account.name}</bdi>
+                </Link>
+              ),
+            ],
             [words.created, <Time at={client.created_at} />],
             [words.used, client.last_used_at ? <Time at={client.last_used_at} /> : texts.never],
           ]}
@@ -50,7 +85,11 @@ export function SettingsCard({ client, secret }: Registered) {
 /** The configuration of a library or product, with the settings of an application. */
 export function SnippetCard({ client, secret }: Registered) {
   const { snippets: words } = texts
-  const fitting = snippets.filter(({ kind }) => kind === client.kind)
+  const algorithm = useAlgorithm(client)
+  // Those for web applications are about secrets.
+  const fitting = snippets.filter(
+    ({ kind }) => kind === client.kind && (kind !== 'web' || usesSecrets(client)),
+  )
   const usual = fitting.find((one) => one.callback !== null && redirectUriFor(one, client).isKnown)
   const [name, setName] = useState((usual ?? fitting[0])?.name)
   const snippet = fitting.find((one) => one.name === name)
@@ -62,13 +101,13 @@ export function SnippetCard({ client, secret }: Registered) {
     secret: secret ?? words.secret,
     redirectUri,
     scope: client.scopes.join(' '),
-    algorithm: client.id_token_signed_response_alg,
+    algorithm,
     authentication: client.token_endpoint_auth_method,
   })
   return (
     <Card
       title={words.title}
-      about={client.kind === 'web' && !secret ? `${words.about} ${words.place}` : words.about}
+      about={usesSecrets(client) && !secret ? `${words.about} ${words.place}` : words.about}
     >
       <div className="card-body snippets">
         <SelectField label={words.choose} value={name} onChange={({ target }) => setName(target.value)}>
