@@ -7,15 +7,20 @@ import { changed } from '../parts/approvable.ts'
 import { Button } from '../parts/button.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
 import { TextField } from '../parts/field.tsx'
+import { useFilters } from '../parts/filters.ts'
 import { BackLink } from '../parts/links.tsx'
 import { LoadingPage } from '../parts/loading.tsx'
 import { Menu, MenuItem } from '../parts/menu.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { Page } from '../parts/page.tsx'
+import { Tabs } from '../parts/tabs.tsx'
 import { useMay, useProfile } from '../session/session.ts'
 import { textOf } from '../session/use-submit.ts'
+import { usesSecrets } from './advanced.tsx'
 import { ApplicationForm, type Opened } from './application-form.tsx'
 import { StateBadges } from './applications-page.tsx'
+import { LogoutsCard } from './logouts-card.tsx'
+import { PeopleCard } from './people-card.tsx'
 import { SecretsCard } from './secrets-card.tsx'
 import { SettingsCard, SnippetCard } from './settings.tsx'
 import { texts } from './texts.ts'
@@ -36,6 +41,15 @@ const back = <BackLink to="/applications">{texts.back}</BackLink>
 
 function One({ opened }: { opened: Opened }) {
   const { body: client } = opened
+  const may = useMay()
+  const [{ tab = '' }, change] = useFilters()
+  const { settings, people, logouts } = texts.tabsOfOne
+  const tabs = {
+    settings,
+    ...(client.kind !== 'machine' && may('oauth_grant:list') && { people }),
+    ...(client.backchannel_logout_uri !== null && { logouts }),
+  } as typeof texts.tabsOfOne
+  const shown = (tab in tabs ? tab : 'settings') as keyof typeof tabs
   return (
     <Page
       title={client.name}
@@ -52,9 +66,23 @@ function One({ opened }: { opened: Opened }) {
           <p>{texts.offNotice.about}</p>
         </Notice>
       )}
-      <SettingsCard client={client} secret={null} />
-      {client.kind === 'web' && <SecretsCard client={client} />}
-      <SnippetCard client={client} secret={null} />
+      {Object.keys(tabs).length > 1 && (
+        <Tabs
+          label={texts.viewsOfOne}
+          tabs={tabs}
+          shown={shown}
+          onChange={(tab) => change({ tab, status: undefined })}
+        />
+      )}
+      {shown === 'people' && <PeopleCard client={client} />}
+      {shown === 'logouts' && <LogoutsCard client={client} />}
+      {shown === 'settings' && (
+        <>
+          <SettingsCard client={client} secret={null} />
+          {usesSecrets(client) && <SecretsCard client={client} />}
+          <SnippetCard client={client} secret={null} />
+        </>
+      )}
     </Page>
   )
 }

@@ -1,18 +1,36 @@
 import { Link, useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { call } from '../api/client.ts'
 import { Badge, Button } from '../parts/button.tsx'
+import { useFilters } from '../parts/filters.ts'
 import { OpenLink } from '../parts/links.tsx'
 import { ListPage } from '../parts/list.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { Page } from '../parts/page.tsx'
+import { Tabs } from '../parts/tabs.tsx'
 import { Time } from '../parts/time.tsx'
 import { useMay } from '../session/session.ts'
+import { usesSecrets } from './advanced.tsx'
+import { ApisPage } from './apis-page.tsx'
 import { ApplicationForm, type Registered } from './application-form.tsx'
 import { SettingsCard, SnippetCard } from './settings.tsx'
 import { texts } from './texts.ts'
 
 export function ApplicationsPage() {
+  const may = useMay()
+  const [{ tab = 'applications' }, change] = useFilters()
+  const head = may('oauth_resource:list') && (
+    <Tabs
+      label={texts.views}
+      tabs={texts.tabs}
+      shown={tab as keyof typeof texts.tabs}
+      onChange={(next) => change({ tab: next === 'apis' ? next : undefined })}
+    />
+  )
+  return head && tab === 'apis' ? <ApisPage head={head} /> : <Applications head={head} />
+}
+
+function Applications({ head }: { head: ReactNode }) {
   const may = useMay()
   const [registering, setRegistering] = useState(false)
   const [registered, setRegistered] = useState<Registered | null>(null)
@@ -20,6 +38,7 @@ export function ApplicationsPage() {
   return (
     <ListPage
       {...texts}
+      head={head}
       name="clients"
       actions={
         may('oauth_client:create') && (
@@ -68,7 +87,7 @@ export const StateBadges = ({ active, firstParty }: { active: boolean; firstPart
 function RegisteredPage({ client, secret }: Registered) {
   const { registered: words } = texts
   const navigate = useNavigate()
-  const lacks = client.kind === 'web' && !secret
+  const lacks = usesSecrets(client) && !secret
   return (
     <Page
       title={words.title(client.name)}
