@@ -1,9 +1,12 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
+import { refreshTokenGrant } from 'openid-client'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { noChromium } from '../helpers/chromium.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { sharedService } from '../helpers/shared-service.ts'
+import { invalidGrant, openApplication, tokensFor } from '../oauth/relying-party.ts'
 import { assertNarrow, assertSound, follow, heading, openChromium, signIn } from './real-browser.ts'
 
 // Applications in a real browser.
@@ -194,3 +197,146 @@ t.test(
     for (const name of names) t.equal(await other.getByRole('button', { name, exact: true }).count(), 0, name)
   },
 )
+
+t.test('who uses an application is seen and ended, and what it was told', { skip }, async (t) => {
+  const owner = await service.signUp()
+  const person = await colleague(service, owner)
+  const logoutUri = 'https://app.example.com/told'
+  const app = await openApplication(service, owner, { name: 'Shop', backchannel_logout_uri: logoutUri })
+  const { tokens } = await tokensFor(service, app, person, { scope: 'openid email offline_access' })
+  const { page, faults } = await openPage(t)
+  const dialog = page.locator('.dialog')
+  await go(page, '/applications')
+  await signIn(page, owner)
+  await page.getByRole('link', { name: 'Open Shop' }).click()
+  await page.getByRole('button', { name: 'People' }).click()
+  await page.getByText(person.email).waitFor()
+  await page.getByText('Stay signed in').waitFor()
+  await assertSound(t, page, 'the people of an application')
+  await assertNarrow(t, page, 'the people of an application', { look: true })
+  await page.getByRole('button', { name: `End the access for ${person.email}` }).click()
+  await dialog.getByRole('button', { name: 'End the access' }).click()
+  await page.getByText('No one yet').waitFor()
+  await t.rejects(refreshTokenGrant(app.config, tokens.refresh_token!), invalidGrant)
+  await page.getByRole('button', { name: 'Sign-outs' }).click()
+  await page.getByRole('cell', { name: 'Pending' }).waitFor()
+  await assertSound(t, page, 'what an application was told')
+  await assertNarrow(t, page, 'what an application was told', { look: true })
+  t.strictSame(faults.splice(0), [])
+})
+
+t.test('a machine, an application with a key, and an API', { skip }, async (t) => {
+  const owner = await service.signUp()
+  const account = (await owner.post('/api/v1/service-accounts/', { name: 'Night job', roles: ['member'] }))
+    .body
+  const { page, faults } = await openPage(t)
+  const dialog = page.locator('.dialog')
+  const clients = async () => (await owner.get('/api/v1/oauth-clients/?ordering=created_at')).body.results
+  await go(page, '/applications')
+  await signIn(page, owner)
+  const register = page.getByRole('button', { name: 'Register an application' })
+  await register.click()
+  await dialog.getByLabel('Machine').check()
+  t.equal(await dialog.getByLabel('Redirect URI', { exact: true }).count(), 0)
+  await dialog.getByLabel('Name', { exact: true }).fill('Nightly')
+  await dialog.getByLabel('Service account', { exact: true }).selectOption('Night job')
+  await dialog.getByLabel('Permissions', { exact: true }).fill('member:list,')
+  await assertSound(t, page, 'a new machine')
+  await assertNarrow(t, page, 'a new machine', { look: true })
+  await dialog.getByRole('button', { name: 'Register' }).click()
+  await heading(page, 'Nightly is registered').waitFor()
+  await page.getByText('The secret is shown only this once').waitFor()
+  await page.getByRole('link', { name: 'Night job' }).waitFor()
+  t.match(await clients(), [
+    {
+      kind: 'machine',
+      service_account_id: account.id,
+      scopes: ['member:list'],
+      token_endpoint_auth_method: 'client_secret_basic',
+    },
+  ])
+
+  await page.getByRole('button', { name: 'I have saved it' }).click()
+  await heading(page, 'Nightly').waitFor()
+  await follow(page, '/applications')
+  await register.click()
+  await dialog.getByLabel('Name', { exact: true }).fill('Signed')
+  await dialog.getByLabel('Redirect URI', { exact: true }).fill(callback)
+  await dialog.getByRole('button', { name: 'Advanced' }).click()
+  await dialog.getByLabel('Client authentication').selectOption('private_key_jwt')
+  await dialog.getByLabel('Public keys', { exact: true }).fill('{')
+  await dialog.getByLabel('ID tokens are signed with').selectOption('ES256')
+  await dialog.getByLabel('The claim groups has').selectOption('both')
+  await dialog.getByLabel('Require PKCE').check()
+  await assertSound(t, page, 'advanced fields of an application')
+  await assertNarrow(t, page, 'advanced fields of an application', { look: true })
+  await dialog.getByRole('button', { name: 'Register' }).click()
+  await dialog.getByText('This is no JSON').waitFor()
+  const jwk = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' })
+  await dialog.getByLabel('Public keys', { exact: true }).fill(JSON.stringify({ keys: [jwk] }))
+  await dialog.getByRole('button', { name: 'Register' }).click()
+  await heading(page, 'Signed is registered').waitFor()
+  t.equal(await page.getByText(/secret/i).count(), 0, 'it has none')
+  t.match((await clients())[1], {
+    token_endpoint_auth_method: 'private_key_jwt',
+    id_token_signed_response_alg: 'ES256',
+    groups: 'both',
+    require_pkce: true,
+    require_par: false,
+  })
+  await page.getByRole('button', { name: 'Go to the application' }).click()
+  await heading(page, 'Signed').waitFor()
+  t.equal(await page.getByRole('button', { name: 'New secret' }).count(), 0)
+  await page.getByText('One key').waitFor()
+  const before = await clients()
+  await choose(page, 'Change')
+  await dialog.getByRole('button', { name: 'Advanced' }).click()
+  await dialog.getByLabel('Require pushed requests').check()
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('The application is changed').waitFor()
+  t.ok(
+    isDeepStrictEqual((await clients())[1], { ...before[1], require_par: true }),
+    'the keys are as they were',
+  )
+
+  await follow(page, '/applications')
+  await page.getByRole('button', { name: 'APIs' }).click()
+  await page.getByText('No API yet').waitFor()
+  await page.getByRole('button', { name: 'Register an API' }).click()
+  await dialog.getByLabel('Name', { exact: true }).fill('Invoices')
+  await dialog.getByLabel('Identifier').fill('https://invoices.example.com')
+  await dialog.getByLabel('Permission', { exact: true }).fill('invoice')
+  await dialog.getByLabel('In words', { exact: true }).fill('See your invoices')
+  await dialog.getByLabel('Applications that may ask').fill((await clients())[0].id)
+  await dialog.getByLabel('Name', { exact: true }).focus()
+  await dialog.getByText('Nightly').waitFor()
+  await dialog.getByRole('button', { name: 'Register' }).click()
+  await dialog.locator('.field-fault').waitFor()
+  await assertSound(t, page, 'a new API')
+  await assertNarrow(t, page, 'a new API', { look: true })
+  await dialog.getByLabel('Permission', { exact: true }).fill('invoice:read')
+  await dialog.getByRole('button', { name: 'Register' }).click()
+  await page.getByText('https://invoices.example.com').waitFor()
+  await assertSound(t, page, 'APIs')
+  await assertNarrow(t, page, 'APIs', { look: true })
+  await page.getByRole('button', { name: 'Actions for Invoices' }).click()
+  await page.getByRole('menuitem', { name: 'Change' }).click()
+  await dialog.getByLabel('Name', { exact: true }).fill('Bills')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Bills').waitFor()
+  t.match((await owner.get('/api/v1/oauth-resources/')).body.results, [
+    {
+      name: 'Bills',
+      scopes: [{ permission: 'invoice:read', description: 'See your invoices' }],
+      client_ids: [before[0].id],
+    },
+  ])
+  await page.getByRole('button', { name: 'Actions for Bills' }).click()
+  await page.getByRole('menuitem', { name: 'Delete' }).click()
+  await dialog.getByRole('button', { name: 'Delete' }).click()
+  await page.getByText('No API yet').waitFor()
+  t.strictSame(
+    faults.splice(0).filter((text) => !/400/.test(text)),
+    [],
+  )
+})
