@@ -1,8 +1,7 @@
 import { readInTenant } from '../database/executor/read.ts'
-import { inTenant } from '../database/executor/transaction.ts'
 import type { PageDeps } from '../pages/sign-in/calls.ts'
 import type { AuthContext } from '../request/caller.ts'
-import { findDepartment } from '../tenancy/departments/store.ts'
+import { listNamesDownTo } from '../tenancy/departments/store.ts'
 import type { OwnClient } from './client-metadata.ts'
 import type { GrantAuth } from './provider-types.ts'
 
@@ -81,14 +80,11 @@ export async function claimsOf(
 }
 
 /** A department with those above it, as `/Sales/EMEA`: no role is called so. A `/` in a name is `%2F`. */
-const pathOf = (deps: PageDeps, scope: { tenantId: string; userId: string }, departmentId: string) =>
-  inTenant(deps.db, scope, async (tx) => {
-    let path = ''
-    for (let id: string | null = departmentId; id !== null; ) {
-      const found: Awaited<ReturnType<typeof findDepartment>> = await findDepartment(tx, scope.tenantId, id)
-      if (!found) break
-      path = `/${found.name.replaceAll('/', '%2F')}${path}`
-      id = found.parent_id
-    }
-    return path
-  })
+async function pathOf(
+  { db }: PageDeps,
+  scope: { tenantId: string; userId: string },
+  departmentId: string,
+): Promise<string> {
+  const names = await readInTenant(db, scope, (read) => listNamesDownTo(read, scope.tenantId, departmentId))
+  return names.map((name) => `/${name.replaceAll('/', '%2F')}`).join('')
+}

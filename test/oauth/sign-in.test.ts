@@ -261,12 +261,20 @@ t.test('claims about roles, departments and the organisation follow the scopes o
     scopes: ['openid', 'roles', 'groups', 'organization'],
     id_token_signed_response_alg: 'ES256',
   })
+  const place = `/api/v1/tenants/${owner.tenantId}`
+  let parent_id: string | null = null
+  for (const name of ['Sales', 'EMEA/West'])
+    parent_id = (await expect(201, owner.post(`${place}/departments/`, { name, parent_id }))).id
+  const { results } = await expect(200, owner.get(`${place}/members/`))
+  const { id } = results.find(({ user }: { user: { id: string } }) => user.id === member.id)
+  await expect(200, owner.patch(`${place}/members/${id}/`, { department_id: parent_id }))
   const { tokens } = await tokensFor(service, app, member, {
     scope: 'openid email roles groups organization',
   })
   t.equal(tokens.scope, 'openid roles groups organization')
   const claims = tokens.claims()!
-  t.match(claims, { roles: ['member'], groups: ['member'], organization: { id: owner.tenantId } })
+  const groups = ['member', '/Sales/EMEA%2FWest']
+  t.match(claims, { roles: ['member'], groups, organization: { id: owner.tenantId } })
   t.notOk('email' in claims)
   t.equal(decodeProtectedHeader(tokens.id_token!).alg, 'ES256')
 })

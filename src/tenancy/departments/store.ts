@@ -6,6 +6,7 @@ import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
 import { byId, defineList, type ListPage } from '../../lists/list.ts'
 
+const nameRow = z.object({ name: z.string() })
 const aboveRow = z.object({ above: z.boolean() })
 const movesRow = z.object({ moves: z.boolean() })
 
@@ -124,6 +125,18 @@ export function isAtOrAbove(tx: Tx, tenantId: string, id: string, candidateId: s
       select d.id, d.parent_id from departments d join upwards u on d.id = u.parent_id where d.tenant_id = ${tenantId}
     )
     select exists (select 1 from upwards where id = ${id}) as above`)
+}
+
+/** The name of a department behind those above it, the highest first; none if there is no such one. */
+export function listNamesDownTo(read: Read, tenantId: string, id: string): Promise<readonly string[]> {
+  return read.anyFirst(sql.type(nameRow)`
+    with recursive upwards as (
+      select parent_id, name, 0 as height from departments where tenant_id = ${tenantId} and id = ${id}
+      union all
+      select d.parent_id, d.name, u.height + 1 from departments d join upwards u on d.id = u.parent_id
+      where d.tenant_id = ${tenantId}
+    )
+    select name from upwards order by height desc`)
 }
 
 /**
