@@ -19,9 +19,8 @@ export const grantTypes = ['authorization_code', 'refresh_token', 'client_creden
 export const idTokenAlgorithms = ['RS256', 'ES256', 'EdDSA'] as const
 export const groupKinds = ['roles', 'departments', 'both'] as const
 
-const clientRow = z.object({
-  tenant_id: z.uuid(),
-  id: z.uuid(),
+/** What the editors of a client set. */
+export const clientFields = {
   name: z.string(),
   kind: z.enum(clientKinds),
   redirect_uris: z.array(z.string()),
@@ -39,6 +38,12 @@ const clientRow = z.object({
   groups: z.enum(groupKinds).nullable(),
   service_account_id: z.uuid().nullable(),
   is_active: z.boolean(),
+}
+
+const clientRow = z.object({
+  tenant_id: z.uuid(),
+  id: z.uuid(),
+  ...clientFields,
   consents_from: z.number(),
   created_by: z.uuid(),
   created_at: z.number(),
@@ -48,11 +53,7 @@ const clientRow = z.object({
 
 export type ClientRow = z.infer<typeof clientRow>
 
-/** What the editors of a client set. */
-export type ClientFields = Omit<
-  ClientRow,
-  'tenant_id' | 'id' | 'consents_from' | 'created_by' | 'created_at' | 'last_used_at' | 'version'
->
+export type ClientFields = Pick<ClientRow, keyof typeof clientFields>
 
 /** Whether a client authenticates with a secret. */
 export const usesSecrets = ({ token_endpoint_auth_method: method }: ClientFields): boolean =>
