@@ -11,6 +11,7 @@ import { impersonations } from './impersonations.ts'
 import { jwtMatrix } from './jwt-matrix.ts'
 import { keys } from './keys.ts'
 import { malformed } from './malformed.ts'
+import { openidEnds } from './openid-ends.ts'
 import { openidForeign } from './openid-foreign.ts'
 import { openidFuzz } from './openid-fuzz.ts'
 import { privileges } from './privileges.ts'
@@ -47,6 +48,7 @@ export const attacks: readonly Attack[] = [
   consolePages,
   stateMachines,
   malformed,
+  openidEnds,
   openidForeign,
   openidFuzz,
 ]

@@ -1,4 +1,5 @@
 import type { Mutation } from './mutation.ts'
+import { applicationsMutations } from './mutations/applications.ts'
 import { factorsMutations } from './mutations/factors.ts'
 import { impersonationsMutations } from './mutations/impersonations.ts'
 import { requestsMutations } from './mutations/requests.ts'
@@ -12,4 +13,5 @@ export const mutations: readonly Mutation[] = [
   ...impersonationsMutations,
   ...tenantsMutations,
   ...requestsMutations,
+  ...applicationsMutations,
 ]

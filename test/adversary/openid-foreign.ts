@@ -117,6 +117,7 @@ async function secretsAtEndpoints(tally: Tally, service: Service, own: Estate, t
     ['/oauth/token', (refresh_token) => ({ grant_type: 'refresh_token', refresh_token })],
     ['/oauth/token', (refresh_token) => ({ grant_type: 'refresh_token', refresh_token, scope: 'openid' })],
     ['/oauth/token', (device_code) => ({ grant_type: device, device_code })],
+    ['/oauth/token', (device_code) => ({ grant_type: device, scope: 'openid', device_code })],
     ['/oauth/token', (resource) => ({ ...refresh, refresh_token: strange(own.secrets.refresh), resource })],
     ['/oauth/token', (resource) => ({ grant_type: 'client_credentials', resource })],
     ['/oauth/introspect', (token) => ({ token })],

@@ -137,6 +137,8 @@ function shotOf(world: World, random: Random): Shot {
     () => token({ ...exchange, code: oneOf(random, foreignTokens), code_verifier: mine.verifier }),
     () => token(refresh(oneOf(random, [...foreignTokens, own.secrets.access, own.secrets.idToken]))),
     () => token({ ...refresh(own.secrets.refresh), ...asPage }, anonymous),
+    () =>
+      token(refresh(own.secrets.refresh), { Authorization: `Basic ${btoa(`${own.shop.client.id}:bws_no`)}` }),
     () => token({ ...refresh(own.secrets.refresh), client_id: own.shop.client.id }, anonymous),
     () =>
       token(
@@ -181,7 +183,7 @@ function shotOf(world: World, random: Random): Shot {
       }),
     () => get('/oauth/authorize', { ...asked, code_challenge_method: 'plain' }),
     () =>
-      get('/oauth/authorize', { ...fieldsWithout(asked, 'code_challenge'), client_id: own.page.client.id }),
+      get('/oauth/authorize', { ...fieldsWithout(asked, /code_challenge/), client_id: own.page.client.id }),
     () => get('/oauth/authorize', { client_id: own.shop.client.id, request_uri: secrets.requestUri }),
     () => get('/oauth/authorize', { ...asked, organization: theirs.owner.tenantId }),
     () => get(`/oauth/authorize/${oneOf(random, ['x', 'a'.repeat(64), secrets.userCode])}`, {}),
@@ -209,8 +211,8 @@ const otherGrants = [
   'urn:openid:params:grant-type:ciba',
 ]
 
-const fieldsWithout = (fields: Record<string, string>, name: string) =>
-  Object.fromEntries(Object.entries(fields).filter(([one]) => one !== name))
+const fieldsWithout = (fields: Record<string, string>, names: RegExp) =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => !names.test(name)))
 
 /** Percent-encoded: NUL, bytes that are no UTF-8, marks that turn the direction of text, and so on. */
 const odd = [
@@ -272,7 +274,7 @@ function garble(shot: Shot, theirs: Estate, random: Random): Shot {
     theirs.shop.client.id,
     theirs.owner.tenantId,
     theirs.resource.identifier,
-    ...Object.values(theirs.secrets),
+    ...Object.values(theirs.secrets).slice(1), // userinfo would take the first
   ]
   for (let n = random(4); n > 0; n--) {
     const place = random(fields.length + 1)
