@@ -208,7 +208,12 @@ t.test('who uses an application is seen and ended, and what it was told', { skip
   const dialog = page.locator('.dialog')
   await go(page, '/applications')
   await signIn(page, owner)
+  await page.route('**/.well-known/openid-configuration', (route) =>
+    route.fulfill({ json: { id_token_signing_alg_values_supported: ['ES256'] } }),
+  )
   await page.getByRole('link', { name: 'Open Shop' }).click()
+  await page.getByText('ES256').waitFor() // RS256, which the application has, is not offered
+  await page.unroute('**/.well-known/openid-configuration')
   await page.getByRole('button', { name: 'People' }).click()
   await page.getByText(person.email).waitFor()
   await page.getByText('Stay signed in').waitFor()

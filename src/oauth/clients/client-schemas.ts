@@ -90,7 +90,10 @@ const editable = {
   jwks_uri: z.string('Give jwks_uri as text.').nullable().meta({
     description: 'Where the keys are, instead of `jwks`. They are read again after 60 s, or `max-age`',
   }),
-  id_token_signed_response_alg: oneOf(idTokenAlgorithms),
+  id_token_signed_response_alg: oneOf(idTokenAlgorithms).meta({
+    description:
+      'Signs its ID tokens, where discovery names it in `id_token_signing_alg_values_supported`; else the first one there does',
+  }),
   require_pkce: z.boolean('Give require_pkce as true or false.'),
   require_par: z
     .boolean('Give require_par as true or false.')
