@@ -43,7 +43,7 @@ const wiring = (type: string) =>
     resource_types: { [type]: { description: 'A socket.', actions: { plug: 'Plug something in.' } } },
     roles: { plugger: { name: 'Plugger', permissions: [`${type}:plug`] } },
   })
-const folder = t.testdir({ 'before.json': wiring('socket'), 'after.json': wiring('app_domain') })
+const folder = t.testdir({ 'before.json': wiring('socket'), 'after.json': wiring('app_scim') })
 t.equal((await cli('manifest:apply', '--file', join(folder, 'before.json'))).code, 0)
 
 // The previous release let applications choose these names.
@@ -52,8 +52,8 @@ await withClient(service.databases.superuser, async (client: pg.Client) => {
   await renameResources(
     client,
     new Map([
-      ['cable', 'connection'],
-      ['socket', 'domain'],
+      ['cable', 'directory'],
+      ['socket', 'scim'],
     ]),
   )
   await client.query('commit')
@@ -63,52 +63,46 @@ t.test('migrate stops where applications use a reserved name, and lists who does
   const refused = await cli('migrate')
   t.equal(refused.code, 1)
   for (const line of [
-    /role "Wirer" +connection:read, connection:\*\n/,
-    /role "Plugger" +domain:plug\n/,
-    /key "Robot" +connection:read\n/,
-    /policy "No cutting" +connection, connection:cut, connection:\*\n/,
-    /resources "connection" +connection\n/,
-    /– +manifest "wiring" +domain:plug, domain\n/,
-    /--rename connection=app_connection/,
+    /role "Wirer" +directory:read, directory:\*\n/,
+    /role "Plugger" +scim:plug\n/,
+    /key "Robot" +directory:read\n/,
+    /policy "No cutting" +directory, directory:cut, directory:\*\n/,
+    /resources "directory" +directory\n/,
+    /– +manifest "wiring" +scim:plug, scim\n/,
+    /--rename directory=app_directory/,
   ])
     t.match(refused.said, line)
-  t.match(await cli('migrate', '--rename', 'connection=cable'), { code: 1, said: /domain:plug/ })
+  t.match(await cli('migrate', '--rename', 'directory=cable'), { code: 1, said: /scim:plug/ })
 })
 
 t.test('a new name has the right form, is not taken, and belongs to a reserved one', async (t) => {
-  for (const wrong of [
-    'cable=x',
-    'connection=Cable',
-    'connection=member',
-    'connection',
-    'connection=a,domain=a',
-  ])
+  for (const wrong of ['cable=x', 'directory=Cable', 'directory=member', 'directory', 'directory=a,scim=a'])
     t.match(await cli('migrate', '--rename', wrong), { code: 2, said: /--rename/ }, wrong)
-  t.match(await cli('migrate', '--rename', 'connection=note,domain=socket'), {
+  t.match(await cli('migrate', '--rename', 'directory=note,scim=socket'), {
     code: 1,
     said: /role "Wirer" +note:read\n[\s\S]*has the new name already/,
   })
 })
 
 t.test('migrate --rename changes a name everywhere, and what it permits stays', async (t) => {
-  const renamed = await cli('migrate', '--rename', 'connection=app_connection,domain=app_domain')
-  t.match(renamed, { code: 0, out: /role "Wirer" +connection:read, connection:\*[\s\S]*Up to date/ })
+  const renamed = await cli('migrate', '--rename', 'directory=app_directory,scim=app_scim')
+  t.match(renamed, { code: 0, out: /role "Wirer" +directory:read, directory:\*[\s\S]*Up to date/ })
   t.match(await cli('migrate'), { code: 0, out: 'Up to date\n' })
 
   t.match((await owner.get(`${roles}${role.id}/`)).body.permissions, [
-    'app_connection:read',
-    'app_connection:*',
+    'app_directory:read',
+    'app_directory:*',
     'note:read',
   ])
   t.match((await owner.get('/api/v1/users/me/keys/')).body.results[0], {
-    scopes: ['app_connection:read', 'access:evaluate'],
+    scopes: ['app_directory:read', 'access:evaluate'],
   })
-  t.equal((await owner.get('/api/v1/resources/app_connection/1/')).status, 200)
+  t.equal((await owner.get('/api/v1/resources/app_directory/1/')).status, 200)
   t.match((await owner.get(`/api/v1/policies/${policy.id}/`)).body, {
-    actions: ['app_connection:*', 'note:read'],
-    resource_types: ['app_connection'],
+    actions: ['app_directory:*', 'note:read'],
+    resource_types: ['app_directory'],
     conditions: {
-      all: [{ value: ['app_connection', 'note'] }, { value: 'app_connection:cut' }, { value: 'cable' }],
+      all: [{ value: ['app_directory', 'note'] }, { value: 'app_directory:cut' }, { value: 'cable' }],
     },
   })
   // Processes of this release start after the migration.
@@ -122,13 +116,13 @@ t.test('migrate --rename changes a name everywhere, and what it permits stays', 
     const response = await fetch(new URL('/access/v1/evaluation', other.url), {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ subject, action: { name }, resource: { type: 'app_connection', id: '1' } }),
+      body: JSON.stringify({ subject, action: { name }, resource: { type: 'app_directory', id: '1' } }),
     })
     return ((await response.json()) as { decision: boolean }).decision
   }
-  t.equal(await may('app_connection:cut'), false, 'the policy decides as before')
-  t.equal(await may('app_connection:read'), true)
-  t.equal(await may('app_connection:read', key.key), true, 'the key has its scope')
+  t.equal(await may('app_directory:cut'), false, 'the policy decides as before')
+  t.equal(await may('app_directory:read'), true)
+  t.equal(await may('app_directory:read', key.key), true, 'the key has its scope')
 })
 
 t.test(
@@ -141,13 +135,13 @@ t.test(
     t.match(applied.json(), { is_new: false, tenants: { changed: 0 } })
     const newcomer = await service.signUp()
     const { body } = await newcomer.get(`/api/v1/tenants/${newcomer.tenantId}/roles/?managed_by=wiring`)
-    t.match(body.results, [{ permissions: ['app_domain:plug'] }])
+    t.match(body.results, [{ permissions: ['app_scim:plug'] }])
   },
 )
 
 t.test('a module is behind a new name if its text quotes only the old one', async (t) => {
-  const module = 'package policy\n\ndeny contains "No." if input.resource.type in {"connection", `domain`}\n'
-  t.same(quotedIn(module, ['connection', 'domain', 'scim']), ['connection', 'domain'])
-  t.same(quotedIn('input.action.name == "connection:cut"', ['connection']), ['connection'])
-  t.same(quotedIn('input.subject.connection == "a connection"', ['connection']), [])
+  const module = 'package policy\n\ndeny contains "No." if input.resource.type in {"directory", `scim`}\n'
+  t.same(quotedIn(module, ['directory', 'scim', 'installation']), ['directory', 'scim'])
+  t.same(quotedIn('input.action.name == "directory:cut"', ['directory']), ['directory'])
+  t.same(quotedIn('input.subject.directory == "a directory"', ['directory']), [])
 })

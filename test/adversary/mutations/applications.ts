@@ -98,8 +98,8 @@ export const applicationsMutations: readonly Mutation[] = [
     what: 'a used code can be used again',
     attacks: ['races'],
     file: 'src/oauth/store.ts',
-    find: "where id_hash = decode(${source.consumes}, 'hex') and consumed_at is null returning 1`",
-    replace: "where id_hash = decode(${source.consumes}, 'hex') returning 1`",
+    find: "where id_hash = decode(${key}, 'hex') and consumed_at is null returning 1`",
+    replace: "where id_hash = decode(${key}, 'hex') returning 1`",
   },
   {
     what: 'each use of a refresh token has a successor of its own',
@@ -110,8 +110,8 @@ export const applicationsMutations: readonly Mutation[] = [
     also: [
       {
         file: 'src/oauth/store.ts',
-        find: "where id_hash = decode(${source.consumes}, 'hex') and consumed_at is null returning 1`",
-        replace: "where id_hash = decode(${source.consumes}, 'hex') returning 1`",
+        find: "where id_hash = decode(${key}, 'hex') and consumed_at is null returning 1`",
+        replace: "where id_hash = decode(${key}, 'hex') returning 1`",
       },
     ],
   },
