@@ -55,7 +55,7 @@ export function callOutside(
     agent: false,
     lookup: publicLookup(rulesOfUri(uri, settings).allowPrivate),
   }
-  return new Promise((done, fail) => {
+  const answered = new Promise<[http.IncomingMessage, Buffer]>((done, fail) => {
     const request = open(url, { ...options, signal: AbortSignal.timeout(ms) }, (response) => {
       const parts: Buffer[] = []
       let read = 0
@@ -65,19 +65,20 @@ export function callOutside(
         else parts.push(part)
       })
       response.on('error', fail)
-      response.on('end', () => done(asResponse(response, Buffer.concat(parts))))
+      response.on('end', () => done([response, Buffer.concat(parts)]))
     })
     request.on('error', fail)
     request.end(body)
   })
+  return answered.then(asResponse)
 }
 
 const withoutBody = new Set([101, 204, 205, 304])
 
-function asResponse({ statusCode = 502, headersDistinct }: http.IncomingMessage, body: Buffer): Response {
+function asResponse([{ statusCode = 502, headersDistinct }, body]: [http.IncomingMessage, Buffer]): Response {
   const own = Object.entries(headersDistinct).flatMap(([name, values = []]) =>
     values.map((value): [string, string] => [name, value]),
   )
-  const status = statusCode < 200 ? 502 : statusCode
+  const status = statusCode < 200 || statusCode > 599 ? 502 : statusCode
   return new Response(withoutBody.has(status) ? null : new Uint8Array(body), { status, headers: own })
 }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Configuration } from 'openid-client'
 import type { Deps } from '../deps.ts'
-import { callOutside } from './call-upstream.ts'
+import { callOutside, whyNotCalled } from './call-upstream.ts'
 import { type Answer, type Asked, type Begun, UpstreamError } from './upstream.ts'
 
 const limits = { ms: 10_000, bytes: 256 * 1024 }
@@ -24,6 +24,7 @@ type Library = typeof import('openid-client')
 export async function beginOidc(deps: OidcDeps, client: OidcClient, asked: Asked): Promise<Begun> {
   const library = await import('openid-client')
   const provider = await discover(deps, library, client)
+  assertPage(deps, provider)
   const kept = { nonce: library.randomNonce(), verifier: library.randomPKCECodeVerifier() }
   const url = library.buildAuthorizationUrl(provider, {
     redirect_uri: asked.redirectUri,
@@ -106,6 +107,16 @@ async function discover(
       cause: error,
     })
   }
+}
+
+/** The browser of an owner goes there: a `javascript:` URL would run on the page that links to it. */
+function assertPage({ config }: OidcDeps, provider: Configuration): void {
+  const fault = whyNotCalled(provider.serverMetadata().authorization_endpoint ?? '', config)
+  if (fault)
+    throw new UpstreamError(
+      'unreachable',
+      `The authorization_endpoint of the provider cannot be used: ${fault}`,
+    )
 }
 
 interface RequestOfLibrary {

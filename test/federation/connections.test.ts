@@ -332,6 +332,7 @@ t.test('no forged answer of a provider counts as a try', async (t) => {
     ['another access token', { atHash: 'AAAAAAAAAAAAAAAAAAAAAA' }],
     ['userinfo of another person', { userinfo: { sub: 'bob-2' } }],
     ['an address as the subject', { claims: { sub: 'ada@nordwind.example' } }],
+    ['a status that HTTP does not know', { status: 999 }],
   ]
   for (const [what, lies] of forgeries) {
     provider.lies = lies
@@ -385,4 +386,24 @@ t.test('a provider that cannot be used is named with the reason', async (t) => {
   const made = await connect(owner, { oidc: { ...real.oidc, issuer: 'http://localhost:1' } })
   const refused = await owner.post(`${pathOf(made)}test/`)
   t.match(refused, { status: 409, body: { code: 'provider_refused', detail: /localhost:1/ } })
+})
+
+t.test('a provider leads the browser to a page of https alone', async (t) => {
+  const owner = await service.signUp()
+  const made = await connect(owner, real)
+  for (const authorization_endpoint of [
+    'javascript:alert(document.domain)',
+    'data:text/html,hello',
+    'http://login.example/authorize',
+    'authorize',
+    undefined,
+  ]) {
+    provider.lies = { metadata: { authorization_endpoint } }
+    t.match(
+      await owner.post(`${pathOf(made)}test/`),
+      { status: 409, body: { code: 'provider_refused', detail: /authorization_endpoint/ } },
+      String(authorization_endpoint),
+    )
+  }
+  provider.lies = {}
 })

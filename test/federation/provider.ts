@@ -16,6 +16,10 @@ export interface Lies {
   answersAs?: string
   userinfo?: Record<string, unknown>
   atHash?: string
+  /** Of its token endpoint. */
+  status?: number
+  /** Its document of discovery. */
+  metadata?: Record<string, unknown>
 }
 
 /** An identity provider that signs everybody in as `person`, or lies. */
@@ -71,6 +75,7 @@ export async function startProvider(t: Pick<Test, 'teardown'>): Promise<Provider
       subject_types_supported: ['public'],
       id_token_signing_alg_values_supported: ['RS256'],
       authorization_response_iss_parameter_supported: true,
+      ...provider.lies.metadata,
     }),
     '/jwks': async () => ({ keys: [jwk] }),
     '/userinfo': async () => ({ ...provider.person, ...provider.lies.userinfo }),
@@ -102,6 +107,7 @@ export async function startProvider(t: Pick<Test, 'teardown'>): Promise<Provider
   }
   server.on('request', async (request, response) => {
     response.setHeader('content-type', 'application/json')
+    if (request.url === '/token') response.statusCode = provider.lies.status ?? 200
     try {
       response.end(JSON.stringify(await answers[new URL(request.url!, issuer).pathname]!(request)))
     } catch (error) {
