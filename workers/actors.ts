@@ -93,21 +93,29 @@ export async function startActors(
 /** The actors that need what the API needs: they carry out its calls, sign with its keys, or read what it reads. */
 const serving: readonly Actor[] = [logout, execution, domainCheck]
 
+/** What an actor lacks in this process, or null. In development an API picks its port, so no other process knows its issuer. */
+function lackOf(actor: Actor, { config, isBesideApi }: WorkerDeps): string | null {
+  if (serving.includes(actor) && !canServe(config)) return 'DATABASE_API_URL and DATABASE_SYSTEM_URL'
+  return actor === logout && !isBesideApi && !config.PUBLIC_URL
+    ? 'PUBLIC_URL, the issuer in its tokens'
+    : null
+}
+
 /**
- * The named actors, or all. `email` starts `notices` too: mail once had that one actor, and deployments name it. A process without
- * the databases of the API leaves out those that need them. Rejects when it is to run one of these.
+ * The named actors, or all. `email` starts `notices` too: mail once had that one actor, and deployments name it. A process leaves
+ * out the actors that lack something. Rejects when it is to run one of these.
  */
-function chooseActors({ config, log }: WorkerDeps, names: string[]): Actor[] {
+function chooseActors(deps: WorkerDeps, names: string[]): Actor[] {
   const wanted = names.includes(email.name) ? [...names, notices.name] : names
-  const chosen = actors.filter((actor) => names.length === 0 || wanted.includes(actor.name))
-  const unable = chosen.filter((actor) => serving.includes(actor))
-  if (canServe(config) || unable.length === 0) return chosen
-  const needs = 'needs DATABASE_API_URL and DATABASE_SYSTEM_URL'
-  const named = unable.find(({ name }) => names.includes(name))
-  if (named) throw new WorkerSettingsMissing(`The actor ${named.name} ${needs}.`)
-  for (const { name } of unable)
-    log.warn(`The actor ${name} ${needs}; without them, this process leaves it out`)
-  return chosen.filter((actor) => !unable.includes(actor))
+  return actors.filter((actor) => {
+    if (names.length > 0 && !wanted.includes(actor.name)) return false
+    const lack = lackOf(actor, deps)
+    if (!lack) return true
+    const need = `The actor ${actor.name} needs ${lack}`
+    if (names.includes(actor.name)) throw new WorkerSettingsMissing(`${need}.`)
+    deps.log.warn(`${need}; this process leaves it out`)
+    return false
+  })
 }
 
 /** The start does not wait for the mail server: only mail needs it. */

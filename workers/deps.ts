@@ -27,6 +27,8 @@ export interface WorkerDeps {
   metrics: Metrics
   /** What carries out calls of the API. Opened at its first use. */
   service: () => Promise<Service>
+  /** Whether an API in the same process says under which address it answers. */
+  isBesideApi: boolean
 }
 
 /** Required settings of a worker are missing. The message is for operators. */
@@ -88,7 +90,8 @@ export async function openWorkerDeps(
     await mail.close()
     await worker.end()
   }
-  return { config, log, clock, db: { worker }, sealer, mail, metrics, service, close }
+  const isBesideApi = serving !== undefined
+  return { config, log, clock, db: { worker }, sealer, mail, metrics, service, isBesideApi, close }
 }
 
 const role = z.object({ name: z.string(), unbound: z.boolean() })

@@ -82,6 +82,13 @@ t.test('a worker without Postgres names the setting', async (t) => {
   t.equal(printed.trim(), 'DATABASE_WORKER_URL: no Postgres answers at 127.0.0.1:9')
 })
 
+t.test('a worker without an issuer signs no logout token', async (t) => {
+  const { child, printed } = await startWorker(t, stage.env, 'logout')
+  if (child.exitCode === null) await once(child, 'exit')
+  t.equal(child.exitCode, 1)
+  t.equal(printed.trim(), 'The actor logout needs PUBLIC_URL, the issuer in its tokens.')
+})
+
 t.test('a worker refuses a role that bypasses row-level security', async (t) => {
   const { child, printed } = await startWorker(t, { ...stage.env, DATABASE_WORKER_URL: stage.urls.superuser })
   if (child.exitCode === null) await once(child, 'exit')
