@@ -3,8 +3,17 @@ import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
 import { eventsOf, openDatabase } from '../helpers/event-log.ts'
 import { startService } from '../helpers/service.ts'
+import { codeAt, enrol } from '../identity/otp/authenticator.ts'
 import { expect } from '../tenancy/staff.ts'
-import { authorize, invalidGrant, openApplication, openBrowser, request, signIn } from './relying-party.ts'
+import {
+  authorize,
+  invalidGrant,
+  openApplication,
+  openBrowser,
+  request,
+  signIn,
+  tokensFor,
+} from './relying-party.ts'
 
 // Policies decide who may use an application.
 
@@ -253,6 +262,51 @@ t.test('a step-up is the page of the factor, or of the password', async (t) => {
   t.match((await follow(browser, left.refresh!)).refresh, /[?&]code=/)
   await drop(stepUp)
 })
+
+t.test(
+  'a call that needs a step-up goes through with the token of the sign-in that it asks for',
+  async (t) => {
+    const person = await colleague(service, owner, 'admin')
+    const resource = `${service.deps.publicUrl()}/api/v1`
+    const departments = `/api/v1/tenants/${owner.tenantId}/departments/`
+    const app = await openApplication(service, owner, {
+      scopes: ['openid', 'offline_access', 'department:create'],
+    })
+    const asked = { scope: 'openid offline_access department:create', resource }
+    const { browser, tokens } = await tokensFor(service, app, person, asked)
+    const call = ({ access_token: token }: { access_token: string }) =>
+      service.call('POST', departments, { token, body: { name: crypto.randomUUID() } })
+    const { secret } = await enrol(service, person)
+    for (const acr of ['aal1', 'aal2']) {
+      service.advance(120_000)
+      const stepUp = await policy(acr, {
+        actions: ['department:create'],
+        effect: 'allow',
+        subjects: { users: [person.id] },
+        obligations: [{ type: 'step_up', properties: { acr, max_age: 60 } }],
+      })
+      const refused = await call(tokens)
+      t.match(refused, { status: 401, body: { code: 'insufficient_user_authentication' } })
+      const challenge = refused.headers.get('www-authenticate')!
+      t.match(challenge, /^Bearer error="insufficient_user_authentication", /)
+      const [, acr_values, max_age] = /acr_values="(.+?)", max_age="(.+?)"/.exec(challenge)!
+      t.same({ acr_values, max_age }, { acr_values: acr, max_age: '60' })
+      const { path, checks } = await request(app, { ...asked, acr_values: acr_values!, max_age: max_age! })
+      await follow(browser, path)
+      t.match((await signIn(browser, person)).text, /one-time-code/)
+      const left = await browser.send({ code: codeAt(secret, service.now()) })
+      const answer = new URL((await follow(browser, left.refresh!)).refresh!)
+      const fresh = await oidc.authorizationCodeGrant(app.config, answer, checks)
+      t.match(await call(fresh), { status: 201 }, acr)
+      const renewed = await oidc.refreshTokenGrant(app.config, fresh.refresh_token!)
+      t.match(await call(renewed), { status: 201 })
+      t.match(await call(tokens), { status: 401 }, 'the other token is as old as it was')
+      service.advance(61_000)
+      t.match(await call(await oidc.refreshTokenGrant(app.config, renewed.refresh_token!)), { status: 401 })
+      await drop(stepUp)
+    }
+  },
+)
 
 t.test('a deny that comes later refuses the code, the refresh and the token, until it goes', async (t) => {
   const browser = openBrowser(service)
