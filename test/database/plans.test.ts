@@ -28,6 +28,10 @@ await created('/api/v1/attribute-definitions/', { key: 'level', category: 'subje
 const policy = await created('/api/v1/policies/', { name: 'Readers', effect: 'deny', actions: ['note:read'] })
 const program = await created('/api/v1/service-accounts/', { name: 'Billing' })
 const webhook = await created('/api/v1/webhooks/', { url: 'https://hooks.example.com/' })
+const application = await created('/api/v1/oauth-clients/', {
+  name: 'Shop',
+  redirect_uris: ['https://shop.example.com/callback'],
+})
 const people = await crowd(service.databases.superuser, { id: ada.tenantId, size: big, since: service.now() })
 await fillTenant(service, ada.tenantId, 10_000)
 
@@ -37,6 +41,7 @@ const samples: Record<string, string> = {
   action: 'role:update',
   actor_id: someone,
   after: '50000',
+  client_id: application,
   created_at__gte: '2026-01-01T10:00:00Z',
   created_at__lte: '2026-01-01T20:00:00Z',
   department_id: department,
@@ -75,6 +80,7 @@ const addressOf = (path: string) =>
     .replace('/policies/{id}', `/policies/${policy}`)
     .replace('/webhooks/{id}', `/webhooks/${webhook}`)
     .replace('/service-accounts/{id}', `/service-accounts/${program}`)
+    .replace('/oauth-clients/{id}', `/oauth-clients/${application}`)
 
 const sampleOf = ({ format }: Parameter['schema']) => (format === 'uuid' ? someone : undefined)
 

@@ -17,7 +17,7 @@ export async function sentBy(send: () => Promise<unknown>): Promise<SentFlush[]>
     const queries = statements.filter(
       ({ text }) => /^\s*(select|with)\b/i.test(text) && !text.includes('set_config('),
     )
-    sent.push({ queries, scope: statements.find(({ text }) => text.includes('set_config(')) })
+    sent.push({ queries, scope: statements.find(({ text }) => text.includes("set_config('app.")) })
   }
   flushes.subscribe(note)
   await send().finally(() => flushes.unsubscribe(note))

@@ -186,9 +186,8 @@ const decidable = ({ userId, roleIds }: Reader) => sql.fragment`
   r.requester_id <> ${userId} and r.account_id is distinct from ${userId} and not exists (
     select 1 from api_keys k
     where k.tenant_id = r.tenant_id and k.account_id = r.account_id and k.created_by = ${userId})
-  and not exists (
-    select 1 from memberships a
-    where a.tenant_id = r.tenant_id and a.id = r.account_id and ${userId} = any(a.machine_keepers))
+  and ${userId} <> all(coalesce((
+    select a.machine_keepers from memberships a where a.tenant_id = r.tenant_id and a.id = r.account_id), '{}'))
   and not exists (
     select 1 from jsonb_array_elements(r.approvers) needed
     where not needed ?| ${sql.array(roleIds, 'text')})`
