@@ -36,7 +36,7 @@ interface Call {
 
 /**
  * Calls a URI by https, at an address of the public internet or one that the settings name, which is checked as it is used.
- * It follows no redirect, whose target nobody checked. Rejects with an error whose message is for an administrator.
+ * It follows no redirect, whose target was not checked. Rejects with an error whose message is for an administrator.
  */
 export function callOutside(
   settings: FederationSettings,

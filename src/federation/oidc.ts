@@ -127,7 +127,7 @@ interface RequestOfLibrary {
 
 function assertOurs({ clientId }: OidcClient, { sub, azp }: { sub?: unknown; azp?: unknown }): void {
   if (typeof sub !== 'string' || sub === '')
-    throw new UpstreamError('refused', 'The ID token names nobody: its sub is empty.')
+    throw new UpstreamError('refused', 'The ID token names no person: its sub is empty.')
   if (azp !== undefined && azp !== clientId)
     throw new UpstreamError(
       'refused',

@@ -24,7 +24,7 @@ comment on table domains is 'Domains of addresses that tenants claim; of one ten
 comment on column domains.domain is 'In lower case, as A-labels (RFC 5890)';
 comment on column domains.status is 'verified: a TXT record showed it; lost: the record was away for 14 days';
 comment on column domains.record_value is 'What the TXT record has to say. It is public once it stands there';
-comment on column domains.route is 'always: whoever gives an address of it is led to the connections of the tenant';
+comment on column domains.route is 'always: people who give an address of it are led to the connections of the tenant';
 comment on column domains.subdomains is 'It is about the subdomains, too';
 comment on column domains.lent_to is 'Other tenants that use it; deleted ones stay named';
 comment on column domains.asked_at is 'When the DNS was last asked';

@@ -31,7 +31,7 @@ comment on column connections.config is 'Of the protocol, without secrets: issue
 comment on column connections.subject_attribute is 'The claim or attribute that says who a person is there';
 comment on column connections.mapping is 'A list of {claim, value, roles, department_id}: who has the value gets these roles, by id, and the department';
 comment on column connections.tested_by is 'Who signed in by it last, as it is now, to try it';
-comment on column connections.activator is 'What the person who activated it held then: {systemRoles, permissions}. It signs in nobody who holds more';
+comment on column connections.activator is 'What the person who activated it held then: {systemRoles, permissions}. It signs in no one who holds more';
 comment on column connections.created_by is 'Who made it, without a foreign key: it outlives them, as do tested_by and activated_by';
 create index connections_by_age on connections (tenant_id, created_at, id);
 alter table connections enable row level security, force row level security;

@@ -32,7 +32,7 @@ export async function checkedMapping(
       throw invalidField(`mapping.${i}.roles`, `This tenant has no role "${unknown}".`, 'unknown')
     const found = given.filter((role) => typeof role !== 'string')
     if (found.some(({ is_system, name }) => is_system && name === 'owner'))
-      throw invalidField(`mapping.${i}.roles`, 'A provider makes nobody an owner. Name other roles.')
+      throw invalidField(`mapping.${i}.roles`, 'A provider makes no one an owner. Name other roles.')
     if (one.department_id !== null && !known.has(one.department_id))
       throw invalidField(
         `mapping.${i}.department_id`,
@@ -50,7 +50,7 @@ export async function checkedMapping(
   return mapped
 }
 
-/** The rules add and change members in the name of their editor, at times when nobody is asked. */
+/** The rules add and change members in the name of their editor, at times when no person is asked. */
 function assertMayJoinPeople(caller: Caller, roles: readonly string[]): void {
   for (const action of ['member:create', 'member:update'] as const)
     if (caller.readerBy(action)({ type: 'member', fields: { roles } }) === null)

@@ -111,7 +111,7 @@ export const connectionChange = z
     ...rest,
     oidc: z.object({ ...oidcBody, scopes }).partial(),
     status: oneOf(['active', 'disabled']).meta({
-      description: '`active`: owners alone, after a sign-in that tried it. `disabled`: it signs in nobody',
+      description: '`active`: owners alone, after a sign-in that tried it. `disabled`: it signs in no one',
     }),
   })
   .partial()

@@ -56,7 +56,7 @@ export const connectionRoutes = (deps: Deps): Route[] => [
     action: 'connection:create',
     tag,
     summary: 'Connect the identity provider of your organisation',
-    description: 'It is a draft, and signs in nobody before an owner has tried and activated it.',
+    description: 'It is a draft, and signs in no one before an owner has tried and activated it.',
     body: newConnection,
     shownBody: withoutSecret,
     status: 201,
