@@ -151,7 +151,7 @@ t.test('a mapping gives at most what its editor can give, and never ownership', 
 
   t.match(await send(owner, { roles: ['owner'] }), fault('mapping.0.roles'), 'also by an owner')
   t.match(await send(admin, { roles: ['owner'] }), fault('mapping.0.roles'))
-  t.match(await send(owner, { roles: ['nobody-has-this'] }), fault('mapping.0.roles'))
+  t.match(await send(owner, { roles: ['no-such-role'] }), fault('mapping.0.roles'))
   t.match(await send(owner, { department_id: owner.id }), fault('mapping.0.department_id'))
   const { body: made } = await send(admin, { roles: ['member', 'Auditor'], department_id: department })
   t.match(made.mapping, [{ claim: 'groups', value: 'staff', department_id: department }])
