@@ -6,6 +6,7 @@ import { type Answer, type Asked, type Begun, UpstreamError } from './upstream.t
 
 const limits = { ms: 10_000, bytes: 256 * 1024 }
 const clockTolerance = 60
+const discoveryPath = '/.well-known/openid-configuration'
 
 type Claims = Readonly<Record<string, unknown>>
 
@@ -15,6 +16,15 @@ export interface OidcClient {
   clientId: string
   clientSecret: string
   scopes: readonly string[]
+  /** Instead of those that the provider names. */
+  endpoints?: OidcEndpoints
+}
+
+export interface OidcEndpoints {
+  authorization?: string | undefined
+  token?: string | undefined
+  userinfo?: string | undefined
+  jwks?: string | undefined
 }
 
 type OidcDeps = Pick<Deps, 'config'>
@@ -65,25 +75,27 @@ export async function finishOidc(
     const more = provider.serverMetadata().userinfo_endpoint
       ? await library.fetchUserInfo(provider, tokens.access_token, claims.sub)
       : {}
-    return { ...more, ...claims }
+    return { ...withoutMark(more, claims), ...claims }
   } catch (error) {
     throw refusalFor(error)
   }
 }
 
+/** `email_verified` is about the address beside it: that of the userinfo says nothing of the one in the token. */
+const withoutMark = ({ email_verified, ...more }: Claims, { email }: Claims): Claims =>
+  email === undefined ? { ...more, email_verified } : more
+
 /** Reads what the provider says of itself, each time: nothing is kept that it changed since. */
 async function discover(
   { config }: OidcDeps,
   library: Library,
-  { issuer, clientId, clientSecret }: OidcClient,
+  { issuer, clientId, clientSecret, endpoints = {} }: OidcClient,
 ): Promise<Configuration> {
-  const fetch = (url: string, { method, headers, body }: RequestOfLibrary) =>
-    callOutside(
-      config,
-      url,
-      { method, headers: Object.fromEntries(new Headers(headers)), body: body?.toString() },
-      limits,
-    )
+  const fetch = async (url: string, { method, headers, body }: RequestOfLibrary) => {
+    const call = { method, headers: Object.fromEntries(new Headers(headers)), body: body?.toString() }
+    const answer = await callOutside(config, url, call, limits)
+    return url.endsWith(discoveryPath) && answer.ok ? withEndpoints(answer, endpoints) : answer
+  }
   const authentication: Parameters<Library['discovery']>[3] = (server, ...rest) => {
     const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
     const way = methods.includes('client_secret_basic') ? library.ClientSecretBasic : library.ClientSecretPost
@@ -107,6 +119,16 @@ async function discover(
       cause: error,
     })
   }
+}
+
+async function withEndpoints(answer: Response, own: OidcEndpoints): Promise<Response> {
+  const named = Object.entries({
+    authorization_endpoint: own.authorization,
+    token_endpoint: own.token,
+    userinfo_endpoint: own.userinfo,
+    jwks_uri: own.jwks,
+  }).filter(([, url]) => url !== undefined)
+  return Response.json({ ...((await answer.json()) as object), ...Object.fromEntries(named) })
 }
 
 /** The browser of an owner goes there: a `javascript:` URL would run on the page that links to it. */

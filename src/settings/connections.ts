@@ -63,7 +63,7 @@ export const connectionSettings = {
   FEDERATION_ALLOW_PRIVATE: setting(
     boolean,
     false,
-    'The service calls applications by http, too, and at addresses inside your network: for their keys, and when a session ends',
+    'The service calls applications and identity providers by http, too, and at addresses inside your network. For development and tests',
   ),
   FEDERATION_ALLOWED_HOSTS: setting(
     hostList,

@@ -11,6 +11,7 @@ import {
   text,
   wholeNumber,
 } from './forms.ts'
+import { socialProviders } from './social-providers.ts'
 
 const week = 7 * 86_400
 const upTo = (most: number) => wholeNumber(0, most)
@@ -100,6 +101,12 @@ export const signInSettings = {
     { shown: 'origin of `PUBLIC_URL`' },
   ),
   MAGIC_LINK_ENABLED: setting(boolean, false, 'People can sign in by a link in a mail'),
+  SOCIAL_PROVIDERS: setting(
+    socialProviders,
+    [],
+    'Providers with which people sign in, such as Google, as a JSON list',
+    { shown: 'none', secret: true },
+  ),
 }
 
 /** A page of `EMAIL_LINK_BASE`, or another one by a setting of its own. */

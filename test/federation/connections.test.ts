@@ -1,4 +1,5 @@
 import t from 'tap'
+import { findUpstream } from '../../src/federation/find-upstream.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { eventsOf, openDatabase } from '../helpers/event-log.ts'
 import { query, rowsOf } from '../helpers/query.ts'
@@ -380,6 +381,28 @@ t.test(
     t.same(await rowsOf(service.databases.superuser, state), before)
   },
 )
+
+t.test('an active connection is an upstream, and proves no address', async (t) => {
+  const owner = await service.signUp()
+  const draft = await connect(owner, real)
+  t.equal(await findUpstream(service.deps, draft.id), null, 'a draft is none')
+  const { id } = await activated(owner, { ...real, subject_attribute: 'oid' })
+  const upstream = (await findUpstream(service.deps, id))!
+  t.match(upstream, { id, kind: 'oidc', name: 'Nordwind', tenantId: owner.tenantId })
+  const [state, redirectUri] = ['its-state', `${service.url}/sign-in/callback/${id}/`]
+  const { url, kept } = await upstream.begin({ state, redirectUri })
+  provider.lies = { claims: { oid: 'ada-9' } }
+  const { searchParams: parameters } = new URL(provider.signIn(url))
+  t.match(await upstream.finish({ state, redirectUri, kept, parameters, at: service.now() }), {
+    attribute: 'oid',
+    subject: 'ada-9',
+    email: 'ada@nordwind.example',
+    isAuthority: false,
+  })
+  provider.lies = {}
+  await owner.patch(pathOf({ id }), { status: 'disabled' })
+  t.equal(await findUpstream(service.deps, id), null, 'a disabled one is none')
+})
 
 t.test('a provider that cannot be used is named with the reason', async (t) => {
   const owner = await service.signUp()

@@ -5,9 +5,9 @@ import type { Deps } from '../../deps.ts'
 import { ApiError, notFound } from '../../errors.ts'
 import type { RequestInfo } from '../../http/request-info.ts'
 import { appendAudit } from '../../messages/audit/append-audit.ts'
-import { normaliseEmail } from '../../messages/mail/email-address.ts'
 import type { Caller } from '../../request/caller.ts'
 import { beginOidc, finishOidc, type OidcClient } from '../oidc.ts'
+import { subjectIn } from '../subject-in.ts'
 import { UpstreamError } from '../upstream.ts'
 import { type ConnectionClient, findConnectionClient, recordTest } from './store.ts'
 
@@ -98,29 +98,17 @@ export async function finishTest(
   }
 }
 
-/** Who a person is at a provider. Throws {@link UpstreamError} for an address: it can go to another person. */
-export function subjectIn(claims: Readonly<Record<string, unknown>>, attribute: string): string {
-  const subject = claims[attribute]
-  if (typeof subject !== 'string' || subject === '' || subject.length > 1_000)
-    throw new UpstreamError(
-      'refused',
-      `The provider sends no text in the claim ${attribute}, which says who a person is.`,
-    )
-  if (normaliseEmail(subject) !== null)
-    throw new UpstreamError(
-      'refused',
-      `The claim ${attribute} holds an address, which can go to another person. Name another claim.`,
-    )
-  return subject
-}
-
 async function findClient({ db }: TestDeps, id: string): Promise<ConnectionClient> {
   const connection = await readAsSystem(db, reason, (read) => findConnectionClient(read, id))
   if (!connection) throw notFound()
   return connection
 }
 
-const clientOf = ({ sealer }: TestDeps, { tenant_id, id, config, ...row }: ConnectionClient): OidcClient => ({
+/** The client that a connection is at its provider. */
+export const clientOf = (
+  { sealer }: Pick<Deps, 'sealer'>,
+  { tenant_id, id, config, ...row }: ConnectionClient,
+): OidcClient => ({
   issuer: config.issuer,
   clientId: config.client_id,
   clientSecret: sealer.open('connection', row.client_secret_sealed, `${tenant_id}.${id}`),

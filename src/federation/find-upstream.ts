@@ -1,0 +1,49 @@
+import { isUuid } from '../crypto/uuid.ts'
+import { readAsSystem } from '../database/executor/read.ts'
+import type { Deps } from '../deps.ts'
+import type { SocialProvider } from '../settings/social-providers.ts'
+import { findConnectionClient } from './connections/store.ts'
+import { clientOf } from './connections/test-connection.ts'
+import { openIdUpstream } from './openid-upstream.ts'
+import { anyOidc } from './providers/any-oidc.ts'
+import type { Upstream } from './upstream.ts'
+
+type FindDeps = Pick<Deps, 'config' | 'clock' | 'db' | 'sealer'>
+
+/**
+ * An upstream by its id: the UUID of an active connection, or the id of a provider of the installation. Null: unknown, or switched
+ * off. The verified domains of its tenant are not asked here: `isAuthority` of a connection is always false.
+ */
+export async function findUpstream(deps: FindDeps, id: string): Promise<Upstream | null> {
+  if (isUuid(id)) return findConnection(deps, id)
+  const provider = deps.config.SOCIAL_PROVIDERS.find((one) => one.id === id)
+  return provider ? providerUpstream(deps, provider) : null
+}
+
+async function findConnection(deps: FindDeps, id: string): Promise<Upstream | null> {
+  const connection = await readAsSystem(
+    deps.db,
+    'a sign-in names a connection before its tenant is known',
+    (read) => findConnectionClient(read, id),
+  )
+  if (connection?.status !== 'active') return null
+  const { kind, name, tenant_id: tenantId, subject_attribute: attribute } = connection
+  return openIdUpstream(
+    deps,
+    { id, kind, name, tenantId },
+    {
+      client: () => clientOf(deps, connection),
+      attribute,
+      isAuthority: () => false,
+    },
+  )
+}
+
+function providerUpstream(deps: FindDeps, provider: SocialProvider): Upstream | null {
+  switch (provider.kind) {
+    case 'oidc':
+      return anyOidc(deps, provider)
+    default:
+      return null
+  }
+}
