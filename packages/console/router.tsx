@@ -4,6 +4,7 @@ import { Crashed, Missing, Root } from './frame/root.tsx'
 
 // The pages of an area come in one file: fewer, larger files compress better, and the next page is there at once.
 const loadOrganisation = () => import('./pages/organisation.ts')
+const loadIntegrations = () => import('./pages/integrations.ts')
 const loadRules = () => import('./pages/rules.ts')
 
 const root = createRootRoute({ component: Root, notFoundComponent: Missing })
@@ -14,10 +15,13 @@ const validateSearch = (search: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(search).map(([name, value]) => [name, String(value)]))
 
 type Organisation = keyof Awaited<ReturnType<typeof loadOrganisation>>
+type Integrations = keyof Awaited<ReturnType<typeof loadIntegrations>>
 type Rules = keyof Awaited<ReturnType<typeof loadRules>>
 
 const inOrganisation = <P extends string>(path: P, page: Organisation) =>
   createRoute({ getParentRoute, path, validateSearch, component: lazyRouteComponent(loadOrganisation, page) })
+const inIntegrations = <P extends string>(path: P, page: Integrations) =>
+  createRoute({ getParentRoute, path, validateSearch, component: lazyRouteComponent(loadIntegrations, page) })
 const inRules = <P extends string>(path: P, page: Rules) =>
   createRoute({ getParentRoute, path, validateSearch, component: lazyRouteComponent(loadRules, page) })
 
@@ -31,18 +35,18 @@ export const router = createRouter({
     inOrganisation('/organisation', 'OrganisationPage'),
     inOrganisation('/members', 'MembersPage'),
     inOrganisation('/invitations', 'InvitationsPage'),
-    inOrganisation('/service-accounts', 'AccountsPage'),
-    inOrganisation('/service-accounts/$id', 'AccountPage'),
-    inOrganisation('/applications', 'ApplicationsPage'),
-    inOrganisation('/applications/$id', 'ApplicationPage'),
+    inIntegrations('/service-accounts', 'AccountsPage'),
+    inIntegrations('/service-accounts/$id', 'AccountPage'),
+    inIntegrations('/applications', 'ApplicationsPage'),
+    inIntegrations('/applications/$id', 'ApplicationPage'),
     inOrganisation('/roles', 'RolesPage'),
     inOrganisation('/departments', 'DepartmentsPage'),
     inOrganisation('/approvals', 'ApprovalsPage'),
     inOrganisation('/approvals/$id', 'RequestPage'),
     inOrganisation('/audit', 'AuditPage'),
-    inOrganisation('/webhooks', 'WebhooksPage'),
-    inOrganisation('/webhooks/$id', 'WebhookPage'),
-    inOrganisation('/events', 'EventsPage'),
+    inIntegrations('/webhooks', 'WebhooksPage'),
+    inIntegrations('/webhooks/$id', 'WebhookPage'),
+    inIntegrations('/events', 'EventsPage'),
     inRules('/policies', 'PoliciesPage'),
     inRules('/policies/$id', 'PolicyPage'),
     inRules('/playground', 'PlaygroundPage'),

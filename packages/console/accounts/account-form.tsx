@@ -1,5 +1,4 @@
 import type { ServiceAccount } from '@bailiwick/client'
-import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../api/client.ts'
 import { ifUnchanged } from '../api/if-unchanged.ts'
@@ -7,9 +6,7 @@ import { changedPlace } from '../members/changed-place.ts'
 import { DepartmentField } from '../members/department-field.tsx'
 import { useRoles } from '../members/queries.ts'
 import { RoleChoice } from '../members/role-choice.tsx'
-import { approvable } from '../parts/approvable.ts'
-import { confirmed } from '../parts/confirmation.tsx'
-import { FormDialog } from '../parts/dialog.tsx'
+import { EditDialog } from '../parts/edit-dialog.tsx'
 import { NameFields } from '../parts/name-fields.tsx'
 import { textOf } from '../session/use-submit.ts'
 import { texts } from './texts.ts'
@@ -34,48 +31,34 @@ export function AccountForm({
   onClose: () => void
   onCreated?: (account: ServiceAccount) => void
 }) {
-  const client = useQueryClient()
   // The page can read the account anew while the form is open.
   const [opened] = useState(account)
   const known = opened?.body
   const roles = useRoles().data?.results.filter(({ name }) => name !== 'owner') ?? []
-  const submit = async (form: FormData) => {
+  const save = async (form: FormData) => {
     const [name, description] = [textOf(form, 'name'), textOf(form, 'description')]
     const place = changedPlace(form, roles, known ?? fresh)
-    let created: ServiceAccount | null = null
-    const save = async () => {
-      if (!opened || !known) {
-        created = await call('POST /service-accounts/', { body: { name, description, ...place } })
-        return
-      }
-      const path = { id: known.id }
-      const body = {
-        ...(name !== known.name && { name }),
-        ...(description !== known.description && { description }),
-        ...place,
-      }
-      await ifUnchanged('GET /service-accounts/{id}/', path, opened, (unchanged) =>
-        call('PATCH /service-accounts/{id}/', { path, body, ...unchanged }),
-      )
+    if (!opened || !known) return call('POST /service-accounts/', { body: { name, description, ...place } })
+    const path = { id: known.id }
+    const body = {
+      ...(name !== known.name && { name }),
+      ...(description !== known.description && { description }),
+      ...place,
     }
-    try {
-      await approvable(() => confirmed(save), known ? texts.changed : texts.created)
-    } finally {
-      await client.invalidateQueries({ queryKey: ['accounts'] })
-    }
-    if (created) onCreated?.(created)
+    return ifUnchanged('GET /service-accounts/{id}/', path, opened, (unchanged) =>
+      call('PATCH /service-accounts/{id}/', { path, body, ...unchanged }),
+    )
   }
   return (
-    <FormDialog
-      open
-      onClose={onClose}
-      title={known ? words.edit : words.create}
-      go={known ? words.editGo : words.createGo}
-      submit={submit}
+    <EditDialog
+      name="accounts"
+      done={texts}
+      {...{ words, known, save, onClose }}
+      onSaved={(saved) => !known && onCreated?.(saved)}
     >
       <NameFields words={words} known={known} maxName={120} />
       <RoleChoice label={words.roles} roles={roles} chosen={(known ?? fresh).roles} />
       <DepartmentField {...(known && { known: known.department_id })} />
-    </FormDialog>
+    </EditDialog>
   )
 }

@@ -4,9 +4,8 @@ import { useState } from 'react'
 import { call } from '../api/client.ts'
 import { ifUnchanged } from '../api/if-unchanged.ts'
 import { readAll } from '../members/queries.ts'
-import { changed } from '../parts/approvable.ts'
 import { Button } from '../parts/button.tsx'
-import { FormDialog } from '../parts/dialog.tsx'
+import { EditDialog } from '../parts/edit-dialog.tsx'
 import { TextField } from '../parts/field.tsx'
 import { TokenField } from '../parts/token-field.tsx'
 import { useProfile } from '../session/session.ts'
@@ -44,29 +43,26 @@ export function ApiForm({ api, onClose }: { api?: Opened; onClose: () => void })
     queryFn: ({ signal }) =>
       readAll((cursor) => call('GET /oauth-clients/', { query: { page_size: 100, cursor }, signal })),
   })
-  const submit = (form: FormData) => {
+  const save = async (form: FormData) => {
     const body = {
       name: textOf(form, 'name'),
       identifier: textOf(form, 'identifier').trim(),
       scopes: scopesOf(form, rows),
       client_ids: [...clients],
     }
-    if (!opened) return changed('apis', () => call('POST /oauth-resources/', { body }), texts.apis.created)
+    if (!opened) return call('POST /oauth-resources/', { body })
     const path = { id: opened.body.id }
-    const save = () =>
-      ifUnchanged('GET /oauth-resources/{id}/', path, opened, (unchanged) =>
-        call('PATCH /oauth-resources/{id}/', { path, body, ...unchanged }),
-      )
-    return changed('apis', save, texts.apis.changed)
+    return ifUnchanged('GET /oauth-resources/{id}/', path, opened, (unchanged) =>
+      call('PATCH /oauth-resources/{id}/', { path, body, ...unchanged }),
+    )
   }
   return (
-    <FormDialog
-      open
+    <EditDialog
       wide
-      onClose={onClose}
-      title={known ? words.edit : words.create}
-      go={known ? texts.form.editGo : texts.form.createGo}
-      submit={async (form) => submit(form)}
+      name="apis"
+      words={{ ...texts.form, ...words }}
+      done={texts.apis}
+      {...{ known, save, onClose }}
     >
       <TextField
         label={words.name}
@@ -119,6 +115,6 @@ export function ApiForm({ api, onClose }: { api?: Opened; onClose: () => void })
         suggestions={data?.results.map(({ id, name }) => ({ value: id, text: name })) ?? []}
         onChange={setClients}
       />
-    </FormDialog>
+    </EditDialog>
   )
 }

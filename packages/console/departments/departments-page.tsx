@@ -5,7 +5,7 @@ import { ifUnchanged } from '../api/if-unchanged.ts'
 import { useDepartments } from '../members/queries.ts'
 import { changed } from '../parts/approvable.ts'
 import { Button } from '../parts/button.tsx'
-import { FormDialog } from '../parts/dialog.tsx'
+import { EditDialog } from '../parts/edit-dialog.tsx'
 import { SelectField } from '../parts/field.tsx'
 import { List } from '../parts/list.tsx'
 import { Menu, MenuItem } from '../parts/menu.tsx'
@@ -106,35 +106,20 @@ function Editor({
   const { editor: words } = texts
   const known = 'department' in editing ? editing.department : null
   const parent = 'department' in editing ? editing.department.parent_id : editing.parent
-  const submit = async (form: FormData) => {
+  const save = (form: FormData) => {
     const body = {
       name: textOf(form, 'name'),
       description: textOf(form, 'description'),
       parent_id: textOf(form, 'parent_id') || null,
     }
-    await changed(
-      'departments',
-      () =>
-        known
-          ? ifUnchanged('GET /tenants/{id}/departments/{did}/', { id, did: known.id }, known, (unchanged) =>
-              call('PATCH /tenants/{id}/departments/{did}/', {
-                path: { id, did: known.id },
-                body,
-                ...unchanged,
-              }),
-            )
-          : call('POST /tenants/{id}/departments/', { path: { id }, body }),
-      known ? texts.changed : texts.created,
+    if (!known) return call('POST /tenants/{id}/departments/', { path: { id }, body })
+    const path = { id, did: known.id }
+    return ifUnchanged('GET /tenants/{id}/departments/{did}/', path, known, (unchanged) =>
+      call('PATCH /tenants/{id}/departments/{did}/', { path, body, ...unchanged }),
     )
   }
   return (
-    <FormDialog
-      open
-      onClose={onClose}
-      title={known ? words.edit : words.create}
-      go={known ? words.editGo : words.createGo}
-      submit={submit}
-    >
+    <EditDialog name="departments" done={texts} {...{ words, known, save, onClose }}>
       <NameFields words={words} known={known} maxName={120} />
       <SelectField label={words.parent} name="parent_id" defaultValue={parent ?? ''}>
         <option value="">{words.top}</option>
@@ -146,6 +131,6 @@ function Editor({
             </option>
           ))}
       </SelectField>
-    </FormDialog>
+    </EditDialog>
   )
 }

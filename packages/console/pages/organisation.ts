@@ -1,22 +1,15 @@
-// The pages of administrators, and of the account of each person.
+// The pages of people: administrators, and the account of each person.
 
 export { ProfilePage } from '../account/account-page.tsx'
 export { KeysPage } from '../account/keys-page.tsx'
 export { SecurityPage } from '../account/security-page.tsx'
 export { SessionsPage } from '../account/sessions-page.tsx'
-export { AccountPage } from '../accounts/account-page.tsx'
-export { AccountsPage } from '../accounts/accounts-page.tsx'
-export { ApplicationPage } from '../applications/application-page.tsx'
-export { ApplicationsPage } from '../applications/applications-page.tsx'
 export { ApprovalsPage } from '../approvals/approvals-page.tsx'
 export { RequestPage } from '../approvals/request-page.tsx'
 export { AuditPage } from '../audit/audit-page.tsx'
 export { DepartmentsPage } from '../departments/departments-page.tsx'
-export { EventsPage } from '../events/events-page.tsx'
 export { InvitationsPage } from '../invitations/invitations-page.tsx'
 export { MembersPage } from '../members/members-page.tsx'
 export { OrganisationPage } from '../organisation/organisation-page.tsx'
 export { Home } from '../overview/home.tsx'
 export { RolesPage } from '../roles/roles-page.tsx'
-export { WebhookPage } from '../webhooks/webhook-page.tsx'
-export { WebhooksPage } from '../webhooks/webhooks-page.tsx'

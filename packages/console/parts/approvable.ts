@@ -23,10 +23,13 @@ export async function approvable(run: () => Promise<unknown>, done: string): Pro
 
 /**
  * Makes a change as {@link approvable} does, after its person has confirmed who they are if the service asks for that, and
- * reads again what is shown of `name`, the first part of the keys of its queries.
+ * reads again what is shown of `name`, the first part of the keys of its queries: after a refusal, too, because another person can have
+ * changed it.
  */
 export async function changed(name: string, run: () => Promise<unknown>, done: string): Promise<boolean> {
-  const isDone = await approvable(() => confirmed(run), done)
-  await queryClient.invalidateQueries({ queryKey: [name] })
-  return isDone
+  try {
+    return await approvable(() => confirmed(run), done)
+  } finally {
+    await queryClient.invalidateQueries({ queryKey: [name] })
+  }
 }

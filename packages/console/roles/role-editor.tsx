@@ -2,9 +2,9 @@ import type { Role } from '@bailiwick/client'
 import { call } from '../api/client.ts'
 import { ifUnchanged } from '../api/if-unchanged.ts'
 import { texts as memberTexts } from '../members/texts.ts'
-import { changed } from '../parts/approvable.ts'
 import { Button } from '../parts/button.tsx'
-import { Dialog, FormDialog } from '../parts/dialog.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { EditDialog } from '../parts/edit-dialog.tsx'
 import { TextArea } from '../parts/field.tsx'
 import { NameFields } from '../parts/name-fields.tsx'
 import { useProfile } from '../session/session.ts'
@@ -25,32 +25,20 @@ const permissionsOf = (form: FormData) => [
 export function RoleEditor({ role, onClose }: { role: Role | 'new'; onClose: () => void }) {
   const { id } = useProfile().current_tenant
   const known = role === 'new' ? null : role
-  const submit = async (form: FormData) => {
+  const save = (form: FormData) => {
     const body = {
       name: textOf(form, 'name'),
       description: textOf(form, 'description'),
       permissions: permissionsOf(form),
     }
-    await changed(
-      'roles',
-      () =>
-        known
-          ? ifUnchanged('GET /tenants/{id}/roles/{rid}/', { id, rid: known.id }, known, (unchanged) =>
-              call('PATCH /tenants/{id}/roles/{rid}/', { path: { id, rid: known.id }, body, ...unchanged }),
-            )
-          : call('POST /tenants/{id}/roles/', { path: { id }, body }),
-      known ? texts.changed : texts.created,
+    if (!known) return call('POST /tenants/{id}/roles/', { path: { id }, body })
+    const path = { id, rid: known.id }
+    return ifUnchanged('GET /tenants/{id}/roles/{rid}/', path, known, (unchanged) =>
+      call('PATCH /tenants/{id}/roles/{rid}/', { path, body, ...unchanged }),
     )
   }
   return (
-    <FormDialog
-      open
-      wide
-      onClose={onClose}
-      title={known ? words.edit : words.create}
-      go={known ? words.editGo : words.createGo}
-      submit={submit}
-    >
+    <EditDialog wide name="roles" done={texts} {...{ words, known, save, onClose }}>
       <div className="columns">
         <NameFields words={words} known={known} maxName={64} />
       </div>
@@ -63,7 +51,7 @@ export function RoleEditor({ role, onClose }: { role: Role | 'new'; onClose: () 
         className="mono"
         defaultValue={known?.permissions.filter((one) => !isOfService(one)).join('\n')}
       />
-    </FormDialog>
+    </EditDialog>
   )
 }
 

@@ -1,10 +1,7 @@
 import type { CreatedWebhook, Webhook } from '@bailiwick/client'
-import { useQueryClient } from '@tanstack/react-query'
 import { call } from '../api/client.ts'
 import { faultOf } from '../api/problem.ts'
-import { approvable } from '../parts/approvable.ts'
-import { confirmed } from '../parts/confirmation.tsx'
-import { FormDialog } from '../parts/dialog.tsx'
+import { EditDialog } from '../parts/edit-dialog.tsx'
 import { TextField } from '../parts/field.tsx'
 import { textOf } from '../session/use-submit.ts'
 import { EventChoice, readChoice } from './event-choice.tsx'
@@ -24,32 +21,20 @@ export function WebhookForm({
   onClose: () => void
   onCreated?: (created: CreatedWebhook) => void
 }) {
-  const client = useQueryClient()
-  const submit = async (form: FormData) => {
+  const save = async (form: FormData) => {
     const types = readChoice(form)
     if (types === null) throw noType()
-    let created: CreatedWebhook | null = null
     const body = { url: textOf(form, 'url'), description: textOf(form, 'description'), event_types: types }
-    await approvable(
-      () =>
-        confirmed(async () => {
-          const saved = known
-            ? await call('PATCH /webhooks/{id}/', { path: { id: known.id }, body })
-            : await call('POST /webhooks/', { body })
-          if ('secret' in saved) created = saved as CreatedWebhook
-        }),
-      known ? texts.changed : texts.created,
-    )
-    await client.invalidateQueries({ queryKey: ['webhooks'] })
-    if (created) onCreated?.(created)
+    return known
+      ? call('PATCH /webhooks/{id}/', { path: { id: known.id }, body })
+      : call('POST /webhooks/', { body })
   }
   return (
-    <FormDialog
-      open
-      onClose={onClose}
-      title={known ? words.edit : words.create}
-      go={known ? words.editGo : words.createGo}
-      submit={submit}
+    <EditDialog
+      name="webhooks"
+      done={texts}
+      {...{ words, known, save, onClose }}
+      onSaved={(saved) => !known && onCreated?.(saved as CreatedWebhook)}
     >
       <TextField
         label={words.url}
@@ -70,6 +55,6 @@ export function WebhookForm({
         defaultValue={known?.description}
       />
       <EventChoice chosen={known?.event_types ?? []} />
-    </FormDialog>
+    </EditDialog>
   )
 }
