@@ -30,6 +30,7 @@ export type Purpose =
   | 'idempotency'
   | 'stored-call'
   | 'connection'
+  | 'federation'
 
 /** Encrypts and computes keyed hashes with keys derived from SECRET_KEYS. The first key encrypts; all keys decrypt. */
 export interface Sealer {

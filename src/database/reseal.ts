@@ -36,6 +36,17 @@ export const sealedColumns: readonly SealedColumn[] = [
     role: 'system',
     context: ([tenantId, id]) => `${tenantId}.${id}`,
   },
+  ...['kept_sealed', 'answer_sealed', 'asserted_sealed'].map(
+    (column): SealedColumn => ({
+      table: 'federation_flows',
+      key: ['id'],
+      keyType: 'uuid',
+      column,
+      purpose: 'federation',
+      role: 'system',
+      context: ([id]) => id!,
+    }),
+  ),
   {
     table: 'mails',
     key: ['tenant_id', 'id'],

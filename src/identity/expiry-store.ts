@@ -32,6 +32,7 @@ export const expired: Record<string, RemoveBatch> = {
   passkey_challenges: remove('passkey_challenges', ['challenge'], sql.fragment`expires_at`, 0),
   pending_sessions: remove('pending_sessions', ['id'], sql.fragment`expires_at`, 0),
   browser_sessions: remove('browser_sessions', ['id'], sql.fragment`expires_at`, 0),
+  federation_flows: remove('federation_flows', ['id'], sql.fragment`expires_at`, 0),
   oauth_models: remove('oauth_models', ['id_hash'], sql.fragment`expires_at`, 0),
   link_tokens: remove('link_tokens', ['id'], sql.fragment`expires_at`, 30 * day),
   api_keys: remove('api_keys', ['tenant_id', 'id'], sql.fragment`least(revoked_at, expires_at)`, 30 * day),

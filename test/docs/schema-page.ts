@@ -38,6 +38,8 @@ type Context = keyof typeof titles
 const ofMigrations: Record<string, Context> = {
   schema_migrations: 'installation',
   browser_sessions: 'identity',
+  federated_identities: 'identity',
+  federation_flows: 'identity',
   former_addresses: 'identity',
   log_counts: 'messages',
   notice_windows: 'messages',

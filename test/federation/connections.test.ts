@@ -80,6 +80,36 @@ t.test('a connection is made as a draft, tried, activated, disabled and deleted'
   )
 })
 
+t.test('identities go with their connection, and with their person', async (t) => {
+  const owner = await service.signUp()
+  const [leaver, stayer] = [await service.signUp(), await service.signUp()]
+  const [made, other] = [await connect(owner), await connect(owner)]
+  const link = ({ id: userId }: Client, provider: string, connection = 'null, null') =>
+    query(
+      service.databases.superuser,
+      `insert into federated_identities (id, user_id, provider, tenant_id, connection_id, issuer, attribute, subject, created_at)
+       values (gen_random_uuid(), '${userId}', '${provider}', ${connection}, '${oidc.issuer}', 'sub', '${userId}', now())`,
+    )
+  for (const person of [leaver, stayer]) {
+    for (const { id } of [made, other]) await link(person, id, `'${owner.tenantId}', '${id}'`)
+    await link(person, 'google')
+  }
+  const left = () =>
+    rowsOf(
+      service.databases.superuser,
+      `select provider, user_id from federated_identities where user_id in ('${leaver.id}', '${stayer.id}') order by 1, 2`,
+    )
+  t.equal((await left()).length, 6)
+  t.equal((await owner.delete(pathOf(made))).status, 204)
+  t.equal((await left()).length, 4)
+  const erased = await leaver.delete('/api/v1/users/me/', { body: { current_password: leaver.password } })
+  t.equal(erased.status, 204)
+  t.match(
+    new Set((await left()).map(({ provider, user_id }) => `${provider} ${user_id}`)),
+    new Set([`${other.id} ${stayer.id}`, `google ${stayer.id}`]),
+  )
+})
+
 t.test('the secret is in no answer, event or audit row, and sealed in the database', async (t) => {
   const owner = await service.signUp()
   const made = await connect(owner)

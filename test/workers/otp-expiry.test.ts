@@ -34,6 +34,9 @@ t.test('expired rows are deleted in batches, and others stay', async (t) => {
     insert into oauth_models (id_hash, kind, tenant_id, client_id, payload, created_at, expires_at)
       select sha256(kind::bytea), 'Interaction', '${tenant}', gen_random_uuid(), '{}', now(), expires from (values
         ('a', ${at(now - 1)}::timestamptz), ('b', ${at(now + 60_000)})) m (kind, expires);
+    insert into federation_flows (id, provider, step, state_hash, browser_hash, kept_sealed, created_at, expires_at)
+      select gen_random_uuid(), 'google', 'begun', sha256(kind::bytea), '', '', now(), expires from (values
+        ('a', ${at(now - 1)}::timestamptz), ('b', ${at(now + 60_000)})) f (kind, expires);
     insert into notice_windows (recipient, kind, ends_at, notices)
       values ('', 'a', ${at(now - 2 * day)}, 1), ('', 'a', ${at(now - day / 2)}, 1);
     insert into otp_attempts (user_id, recent, in_a_row, last_at) values ('${user}', '{}', 3, ${at(now - 2 * day)})`)
@@ -46,6 +49,7 @@ t.test('expired rows are deleted in batches, and others stay', async (t) => {
     api_keys: 2,
     sessions: 2,
     otp_attempts: 1,
+    federation_flows: 1,
     oauth_models: 1,
     idempotency_keys: 0,
     notice_windows: 1,

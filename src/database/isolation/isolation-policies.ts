@@ -48,6 +48,10 @@ export const frozenPolicies = [
   'event_sequences worker_all: all to bailiwick_worker using true check true',
   'events system_inserts: insert to bailiwick_system check true',
   'events worker_all: all to bailiwick_worker using true check true',
+  'federated_identities system_all: all to bailiwick_system using true check true',
+  `federated_identities worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
+  'federation_flows system_all: all to bailiwick_system using true check true',
+  'federation_flows worker_expires: all to bailiwick_worker using (expires_at <= now())',
   'feed_entries system_all: all to bailiwick_system using true check true',
   'feed_entries worker_all: all to bailiwick_worker using true check true',
   'former_addresses system_all: all to bailiwick_system using true check true',
@@ -154,6 +158,7 @@ export const exemptTables: Record<string, string> = {
 
 /** Tables with a tenant_id whose rows belong to a user: the API reads them in the user form, or not at all. */
 export const tablesOfPeople: Record<string, string> = {
+  federated_identities: 'a user signs in; tenant_id is that of the connection, if it is one',
   idempotency_keys:
     'a user repeats a call; tenant_id is that of the token, also where the call makes a tenant',
   made_tenants: 'a user created the tenant, and can have left it since',
@@ -169,6 +174,10 @@ export const globalKeys: Record<string, string> = {
   connections_id_key: 'ids are drawn at random beside the time, and no one can choose one',
   console_sessions_cookie_hash_key: 'hashes of 256 random bits: a collision cannot be guessed',
   domains_verified: 'who verifies a domain shows in the public DNS that it is theirs',
+  federated_identities_subject_key:
+    'written by the system role alone, after a provider has signed the subject',
+  federation_flows_mail_key: 'hashes of 256 random bits: a collision cannot be guessed',
+  federation_flows_state_key: 'hashes of 256 random bits: a collision cannot be guessed',
   link_tokens_token_hash_key: 'hashes of 256 random bits: a collision cannot be guessed',
   otp_devices_single: "led by the user, so only the user's own rows can collide",
   passkeys_credential: 'a credential id names one key everywhere, and a person cannot guess that of another',
@@ -186,6 +195,12 @@ export const secretReaders: Record<string, string[]> = {
   'browser_sessions.cookie_hash': ['bailiwick_system'],
   'application_tokens.token_hash': ['bailiwick_system'],
   'connections.client_secret_sealed': ['bailiwick_system'],
+  'federation_flows.answer_sealed': ['bailiwick_system'],
+  'federation_flows.asserted_sealed': ['bailiwick_system'],
+  'federation_flows.browser_hash': ['bailiwick_system'],
+  'federation_flows.kept_sealed': ['bailiwick_system'],
+  'federation_flows.mail_hash': ['bailiwick_system'],
+  'federation_flows.state_hash': ['bailiwick_system'],
   // The API opens it for the caller of the first call only, and workers seal it again.
   'idempotency_keys.answer_sealed': ['bailiwick_api', 'bailiwick_worker'],
   'invitations.token_hash': ['bailiwick_system'],

@@ -1,4 +1,5 @@
 import type { Tx } from '../../database/executor/transaction.ts'
+import { lockIdentity, recordIdentityUse } from '../federated/store.ts'
 import { forgiveAttempt } from '../otp/code-store.ts'
 import { recordShown } from '../otp/store.ts'
 import { recordPasskeyUse } from '../passkeys/store.ts'
@@ -6,7 +7,7 @@ import { type Attempt, clearPair } from '../rate-limits/store.ts'
 import { lockActive, lockPassword } from '../users/store.ts'
 
 /** What a person has just shown first. It was checked; the sign-in holds it, so that it stays valid until a session is open. */
-export type FirstFactor = Password | Link | Passkey
+export type FirstFactor = Password | Link | Passkey | Federated
 
 interface Password {
   kind: 'password'
@@ -33,15 +34,26 @@ interface Passkey {
   attemptedAt: number
 }
 
-/** The `amr` of each (RFC 8176; `email` is our own). */
+/** The word of another provider, which named a linked identity. */
+interface Federated {
+  kind: 'federated'
+  identityId: string
+  /** The connection of a tenant that was asked; null: a provider of the installation. */
+  connection: { id: string; tenantId: string } | null
+  /** When the provider saw a second factor that counts here (ms since 1970); null: none. */
+  mfaAt: number | null
+}
+
+/** The `amr` of each (RFC 8176; `email` and `fed` are our own). */
 export const amrOf: Record<FirstFactor['kind'], readonly string[]> = {
   password: ['pwd'],
   link: ['email'],
   passkey: ['pop', 'user'],
+  federated: ['fed'],
 }
 
 /** Whether the factor is still its active person's; if so, it stays so until the transaction ends. As the system role. */
-export function holdFirstFactor(
+export async function holdFirstFactor(
   tx: Tx,
   { id, email }: { id: string; email: string },
   factor: FirstFactor,
@@ -52,6 +64,13 @@ export function holdFirstFactor(
     case 'link':
     case 'passkey':
       return lockActive(tx, { id, email })
+    case 'federated': {
+      const held = await Promise.all([
+        lockActive(tx, { id, email }),
+        lockIdentity(tx, { id: factor.identityId, userId: id }),
+      ])
+      return held.every(Boolean)
+    }
   }
 }
 
@@ -74,6 +93,9 @@ export async function useFirstFactor(
       await forgiveAttempt(tx, { userId, at: attemptedAt })
       return true
     }
+    case 'federated':
+      recordIdentityUse(tx, { id: factor.identityId, userId, at })
+      return true
   }
 }
 

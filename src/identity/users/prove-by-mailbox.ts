@@ -4,6 +4,7 @@ import { endTokensOf } from '../../messages/links/link-store.ts'
 import { forgetEntries } from '../../tenancy/members/store.ts'
 import { revokeKeysOf } from '../api-keys/store.ts'
 import { recordVerified } from '../email-verification/record-verified.ts'
+import { deleteIdentitiesOf } from '../federated/store.ts'
 import { deleteAllDevices } from '../otp/store.ts'
 import { deleteSignInPlaces } from '../rate-limits/store.ts'
 import { dropPastAddresses, markProvenByMailbox } from './address-store.ts'
@@ -27,7 +28,7 @@ interface MailboxProof {
 /**
  * Proves an address by its mailbox alone: its reader shows a mailed link, and no session. If the address was not proven
  * yet, another person can have made the account, or changed its address to this one. So this *first proof* removes the
- * factors, keys, sign-in places and mailbox for codes from before; no membership counts as entered. The caller ends the
+ * factors, keys, identities at other providers, sign-in places and mailbox for codes from before; no membership counts as entered. The caller ends the
  * sessions. Returns whether it was the first proof; null if the person has another address by now or is inactive. As the system role.
  */
 export async function proveByMailbox(tx: Tx, proof: MailboxProof): Promise<{ isFirst: boolean } | null> {
@@ -36,6 +37,7 @@ export async function proveByMailbox(tx: Tx, proof: MailboxProof): Promise<{ isF
   if (!proved?.is_first) return proved && { isFirst: false }
   revokeKeysOf(tx, { userId: id, at })
   await deleteAllDevices(tx, id)
+  deleteIdentitiesOf(tx, id)
   await deleteSignInPlaces(tx, id)
   await dropPastAddresses(tx, id)
   forgetEntries(tx, id)
