@@ -71,7 +71,7 @@ const refusals = new Set(['42501', ...(onCluster ? ['0A000'] : [])])
 const endedByTenants = new Set(['oauth_models'])
 
 /** Tables whose rows belong to no tenant: every tenant reads all of them and writes none. */
-const readByAll = new Set(['manifests', 'manifest_clients', 'manifest_client_secrets'])
+const readByAll = new Set(['manifests', 'manifest_clients', 'manifest_client_secrets', 'manifest_resources'])
 
 for (const table of tables) {
   const { name, columns, scopeColumn } = table

@@ -51,6 +51,7 @@ const ofMigrations: Record<string, Context> = {
   oauth_logouts: 'oauth',
   manifest_clients: 'oauth',
   manifest_client_secrets: 'oauth',
+  manifest_resources: 'oauth',
   connections: 'federation',
   domains: 'tenancy',
   tenant_logos: 'tenancy',

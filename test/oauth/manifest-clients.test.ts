@@ -19,6 +19,7 @@ import {
   postForm,
   request,
   signIn,
+  tokensFor,
 } from './relying-party.ts'
 
 const keys = randomBytes(32).toString('base64url')
@@ -26,9 +27,9 @@ const service = await startService(t, { workers: false, env: { SECRET_KEYS: keys
 const env = settingsFor(service.databases, keys)
 const cli = (...args: string[]) => callCli(args, { env })
 let files = 0
-function apply(clients: object) {
+function apply(clients: object, more: object = {}) {
   const name = `manifest${++files}.json`
-  const text = JSON.stringify({ application: 'logbook', name: 'Logbook', clients })
+  const text = JSON.stringify({ application: 'logbook', name: 'Logbook', clients, ...more })
   return cli('manifest:apply', '--json', '--file', join(t.testdir({ [name]: text }), name))
 }
 const scopes = ['openid', 'profile', 'email', 'organization', 'offline_access']
@@ -311,4 +312,102 @@ t.test('a person who is removed, or a client that leaves the manifest, is refuse
   await t.rejects(oidc.fetchUserInfo(logbook.config, there.access_token, person.id))
   await apply({ web, app: { ...web, kind: 'spa' } })
   await oidc.fetchUserInfo(logbook.config, there.access_token, person.id)
+})
+
+t.test('tokens of every tenant can be for the API of a manifest, which its clients ask about', async (t) => {
+  const identifier = 'https://logbook.example.com'
+  const description = 'Read the logs of your ships'
+  const api = {
+    identifier,
+    name: 'Logs',
+    scopes: [{ permission: 'log:read', description }],
+    clients: ['guard'],
+  }
+  const parts = { resource_types: { log: { description: 'A log', actions: { read: 'Read it' } } } }
+  const spa = { ...web, kind: 'spa' }
+  const reading = { ...web, first_party: false, scopes: [...scopes, 'log:read'] }
+  const clients = { web: reading, app: spa, guard: web }
+  const own = { identifier, name: 'Own', scopes: [{ permission: 'log:read' }] }
+  const earlier = await expect(201, other.post('/api/v1/oauth-resources/', own))
+  const stored = await apply(clients, { ...parts, resources: { api } })
+  t.match(stored.json().differences.slice(-2), [
+    { change: 'added', kind: 'client', name: 'guard' },
+    { change: 'added', kind: 'resource', name: 'api' },
+  ])
+  // The clock of the operator is not that of the test.
+  await look(service, 'update manifest_clients set consents_from = to_timestamp(0) returning id')
+  t.same((await cli('manifest:list', '--json')).json().manifests[0].resources, [identifier])
+  const { client_id: guardId } = stored.json().clients.find(({ key }: { key: string }) => key === 'guard')
+  const guard = {
+    client: { id: guardId },
+    secret: (await cli('client:secret', '--json', '--client', guardId)).json().secret,
+  }
+  const introspect = async (token: string, by: { client: { id: string }; secret: string }) =>
+    (await postForm(service, '/oauth/introspect', { token }, basicOf(by))).body
+
+  const browser = openBrowser(service)
+  await browser.visit('/sign-in/')
+  await signIn(browser, other)
+  const asked = await request(logbook, {
+    organization: other.tenantId,
+    scope: 'openid log:read',
+    resource: identifier,
+  })
+  const consent = await browser.visit(asked.path)
+  t.ok(consent.text.includes(description))
+  t.ok(consent.text.includes('Logs'))
+  const left = await browser.send({ decision: 'allow' })
+  const answer = new URL((await browser.visit(left.refresh!)).refresh!)
+  const { access_token: token } = await oidc.authorizationCodeGrant(logbook.config, answer, asked.checks)
+  t.match(decodeJwt(token), { aud: identifier, tenant_id: other.tenantId, scope: 'log:read' })
+  t.match(await introspect(token, guard), { active: true, sub: other.id, tenant_id: other.tenantId })
+
+  const shop = await openApplication(service, other, { first_party: true, scopes: ['openid', 'log:read'] })
+  await expect(200, other.patch(`/api/v1/oauth-resources/${earlier.id}/`, { client_ids: [shop.client.id] }))
+  t.same(
+    await introspect(token, shop),
+    { active: false },
+    'a tenant’s resource with the same name asks about none',
+  )
+  const { tokens } = await tokensFor(service, shop, other, { scope: 'openid log:read', resource: identifier })
+  t.match(await introspect(tokens.access_token, guard), { active: true, tenant_id: other.tenantId })
+  const foreign = { identifier: 'https://own.example', name: 'Own', client_ids: [guardId] }
+  t.equal((await other.post('/api/v1/oauth-resources/', foreign)).status, 400)
+  t.match(await one.post('/api/v1/oauth-resources/', own), { status: 409, body: { code: 'name_taken' } })
+
+  const faults = await apply(clients, {
+    ...parts,
+    resources: {
+      api: { ...api, clients: ['guards'] },
+      again: { ...api, scopes: [{ permission: 'log:raed' }], client_ids: [guardId] },
+      service: { ...api, identifier: 'http://localhost/api' },
+    },
+  })
+  t.equal(faults.code, 1)
+  for (const at of [
+    'api/clients/0',
+    'again/identifier',
+    'again/scopes/0/permission',
+    'again/client_ids',
+    'service/identifier',
+  ])
+    t.match(faults.said, `/resources/${at}`)
+  const elsewhere = join(
+    t.testdir({
+      'manifest.json': JSON.stringify({
+        application: 'fleet',
+        name: 'Fleet',
+        ...{ resources: { api: { ...api, scopes: [], clients: [] } } },
+      }),
+    }),
+    'manifest.json',
+  )
+  t.match(
+    (await cli('manifest:apply', '--file', elsewhere)).said,
+    'The application logbook has this identifier',
+  )
+
+  await apply({ web, app: spa })
+  t.match(await introspect(token, guard), { error: 'invalid_client' })
+  t.match((await openBrowser(service).visit(asked.path)).refresh, /error=invalid_target/)
 })

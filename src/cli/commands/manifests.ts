@@ -111,10 +111,23 @@ export const manifestList = defineCommand({
         policies: Object.keys(document.policies).length,
         webhooks: Object.keys(document.webhooks).length,
         clients: clientsOf({ application, document }),
+        resources: Object.values(document.resources ?? {}).map(({ identifier }) => identifier),
       }))
       const table = inColumns(
-        ['application', 'version', 'applied_at', 'roles', 'attributes', 'policies', 'webhooks', 'clients'],
-        manifests.map(({ clients, ...row }) => [...Object.values(row), clients.length].map(String)),
+        [
+          'application',
+          'version',
+          'applied_at',
+          'roles',
+          'attributes',
+          'policies',
+          'webhooks',
+          'clients',
+          'resources',
+        ],
+        manifests.map(({ clients, resources, ...row }) =>
+          [...Object.values(row), clients.length, resources.length].map(String),
+        ),
       )
       const clients = manifests.flatMap(({ clients }) => clients.map(clientLine))
       return {

@@ -76,6 +76,8 @@ export const frozenPolicies = [
   'manifest_client_secrets system_all: all to bailiwick_system using true check true',
   `manifest_clients every_tenant_reads: select to bailiwick_api using (NULLIF(current_setting('app.tenant_id'::text, true), ''::text) IS NOT NULL)`,
   'manifest_clients system_all: all to bailiwick_system using true check true',
+  `manifest_resources every_tenant_reads: select to bailiwick_api using (NULLIF(current_setting('app.tenant_id'::text, true), ''::text) IS NOT NULL)`,
+  'manifest_resources system_all: all to bailiwick_system using true check true',
   'manifest_webhooks system_all: all to bailiwick_system using true check true',
   'manifest_webhooks worker_reads: select to bailiwick_worker using true',
   `manifests every_tenant_reads: select to bailiwick_api using (NULLIF(current_setting('app.tenant_id'::text, true), ''::text) IS NOT NULL)`,

@@ -82,7 +82,7 @@ export async function checkManifest(
   { db, receivers, clients, config }: Pick<ApplyDeps, 'db' | 'receivers' | 'clients' | 'config'>,
   text: string,
 ): Promise<CheckedManifest> {
-  const { document, faults: ofForm, standsAlone } = readManifest(text, { receivers, client: clients.form })
+  const { document, faults: ofForm, standsAlone } = readManifest(text, { receivers, ...clients.forms })
   if (!document) throw new ManifestInvalid(ofForm)
   const { application } = document
   const rules = await asSystem(db, 'manifests belong to no tenant', readInstalledRules)
@@ -129,7 +129,7 @@ export async function storeManifest(deps: ApplyDeps, checked: CheckedManifest): 
       throw new ApiError(409, 'overtaken', 'Another manifest was applied meanwhile. Run the command again.')
     const at = clock()
     await insertManifest(tx, { ...checked, checksum, revision: rules.revision + 1, at })
-    await clients.store(tx, application, document.clients ?? {}, at)
+    await clients.store(tx, document, at)
     const stored: typeof made = []
     for (const one of made)
       if (await insertWebhookSecret(tx, { application, key: one.webhook, sealed: one.sealed, at }))

@@ -24,6 +24,7 @@ export function faultsOfNames(manifest: Manifest, others: readonly AppliedManife
     ...resourceTypeFaults(manifest, others),
     ...attributeFaults(manifest, others),
     ...roleFaults(manifest, others),
+    ...resourceFaults(manifest, others),
   ]
 }
 
@@ -81,6 +82,33 @@ function roleFaults(manifest: Manifest, others: readonly AppliedManifest[]): Fau
   })
 }
 
+function resourceFaults(
+  { clients = {}, resources = {}, ...manifest }: Manifest,
+  others: readonly AppliedManifest[],
+) {
+  const taken = new Set<string>()
+  return Object.entries(resources).flatMap(([key, { identifier, scopes, clients: named }]) => {
+    const path = ['resources', key]
+    const other = takenBy(others, (document) =>
+      Object.values(document.resources ?? {}).some((one) => one.identifier === identifier),
+    )
+    const holder = other ? `The application ${other}` : taken.has(identifier) ? 'Another entry' : undefined
+    taken.add(identifier)
+    const detail = `${holder} has this identifier. It names one API alone.`
+    return [
+      ...(holder ? [fault([...path, 'identifier'], 'name_taken', detail)] : []),
+      ...scopes.flatMap(({ permission }, index) =>
+        undeclared(manifest, permission, [...path, 'scopes', index, 'permission']),
+      ),
+      ...named.flatMap((client, index) =>
+        Object.hasOwn(clients, client)
+          ? []
+          : [fault([...path, 'clients', index], 'unknown', `The manifest has no client ${client}.`)],
+      ),
+    ]
+  })
+}
+
 /** The faults in the names that the policies of a manifest use: resource types, actions, departments and users. */
 export function faultsOfPolicyNames(manifest: Manifest): Fault[] {
   return Object.entries(manifest.policies).flatMap(([key, policy]) => {
@@ -112,7 +140,11 @@ const unknownType = (type: string) =>
   `The manifest has no resource type ${type}. Add it to resource_types, or correct the name.`
 
 /** The fault if a permission or action (`resource:verb`, `resource:*`) of the application is not in `resource_types`. */
-function undeclared(manifest: Manifest, name: string, path: (string | number)[]): Fault[] {
+function undeclared(
+  manifest: Pick<Manifest, 'resource_types'>,
+  name: string,
+  path: (string | number)[],
+): Fault[] {
   const [type = '', verb = ''] = name.split(':')
   if (name === '*' || serviceResources.has(type)) return []
   const declared = manifest.resource_types[type]

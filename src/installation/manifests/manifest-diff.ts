@@ -4,7 +4,7 @@ import type { Manifest } from './manifest-schema.ts'
 /** A difference between two versions of a manifest. `fields` are the members that a changed entry has otherwise. */
 export interface Difference {
   change: 'added' | 'changed' | 'removed'
-  kind: 'application' | 'resource type' | 'role' | 'attribute' | 'policy' | 'webhook' | 'client'
+  kind: 'application' | 'resource type' | 'role' | 'attribute' | 'policy' | 'webhook' | 'client' | 'resource'
   name: string
   fields: { field: string; before: unknown; after: unknown }[]
 }
@@ -16,6 +16,7 @@ const kinds = {
   policies: 'policy',
   webhooks: 'webhook',
   clients: 'client',
+  resources: 'resource',
 } as const
 
 /** What `after` changes. Without `before`, everything is new. */

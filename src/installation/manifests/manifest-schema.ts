@@ -45,17 +45,26 @@ export interface ManifestForms {
   receivers: ReceiverRules
   /** A client of OpenID Connect. */
   client: z.ZodType<Record<string, unknown>>
+  resource: z.ZodType<ManifestResource>
 }
 
-/** The clients of OpenID Connect that manifests have. */
+/** An API of an application. `clients`: the keys of those that can introspect its tokens. */
+export interface ManifestResource {
+  identifier: string
+  name: string
+  scopes: { permission: string; description: string }[]
+  clients: string[]
+}
+
+/** The clients and APIs of OpenID Connect that manifests have. */
 export interface ManifestClients {
-  form: ManifestForms['client']
-  /** Stores the clients of an application, and disables those that it no longer has. As the system role. */
-  store(tx: Tx, application: string, clients: Record<string, object>, at: number): Promise<void>
+  forms: Pick<ManifestForms, 'client' | 'resource'>
+  /** Stores those of an application. Clients that it no longer has are disabled. As the system role. */
+  store(tx: Tx, manifest: Manifest, at: number): Promise<void>
 }
 
 /** A manifest as its author writes it. Unknown members are faults: a misspelt one would have no effect. */
-export const manifestSchema = ({ receivers, client }: ManifestForms) =>
+export const manifestSchema = ({ receivers, client, resource }: ManifestForms) =>
   z.object({
     $schema: z.string().optional(),
     application: applicationName,
@@ -97,8 +106,9 @@ export const manifestSchema = ({ receivers, client }: ManifestForms) =>
       'webhooks',
       10,
     ),
-    // Without a default: a manifest without clients is the same as before there were any.
+    // Without a default: a manifest without them is the same as before there were any.
     clients: entries(key, client, 'clients', 20).unwrap().optional(),
+    resources: entries(key, resource, 'resources', 20).unwrap().optional(),
   })
 
 /** A checked manifest, with defaults. Times are ms since 1970. */

@@ -82,7 +82,7 @@ function withoutEntries(value: unknown, issues: readonly z.core.$ZodIssue[]) {
   const rest = structuredClone(value) as Record<string, Record<string, unknown>>
   for (const { path } of issues) {
     const [section = '', entry = ''] = path.map(String)
-    // Other entries name a role by its name, and types and attributes by their keys. Policies, webhooks and clients are not named.
+    // Other entries name a role by its name, and types, attributes and clients by their keys. The rest is not named.
     const name = section === 'roles' ? valueAt(value, [section, entry, 'name']) : entry
     if (typeof name === 'string' && name !== '' && namedSections.has(section)) names.push(name)
     delete rest[section]?.[entry]
@@ -90,7 +90,7 @@ function withoutEntries(value: unknown, issues: readonly z.core.$ZodIssue[]) {
   return { rest, names }
 }
 
-const namedSections = new Set(['resource_types', 'attributes', 'roles'])
+const namedSections = new Set(['resource_types', 'attributes', 'roles', 'clients'])
 
 /** Whether a part of a manifest has a name in it, as a whole word. */
 function hasName(part: unknown, name: string): boolean {

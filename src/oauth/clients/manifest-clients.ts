@@ -4,6 +4,9 @@ import { invalidState, notFound } from '../../errors.ts'
 import type { ManifestClients } from '../../installation/manifests/manifest-schema.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { Config } from '../../settings/config.ts'
+import { isFree, ownIdentifier } from '../resources/check-resource.ts'
+import { manifestResource } from '../resources/resource-schemas.ts'
+import { replaceManifestResources } from '../resources/store.ts'
 import { maxSecrets, tooManySecrets } from './change-secrets.ts'
 import { faultsOf } from './check-client.ts'
 import { defaultsOf } from './client-defaults.ts'
@@ -23,11 +26,19 @@ import { whereAndHow } from './update-client.ts'
 
 /** What a manifest says of its clients, and how they are stored. */
 export const manifestClients = (config: Config): ManifestClients => ({
-  form: manifestClient.superRefine((client, context) => {
-    for (const [field, message] of faultsOf(wholeFields(client), config))
-      context.addIssue({ code: 'custom', message, path: field.split('.'), input: client })
-  }),
-  async store(tx, application, clients, at) {
+  forms: {
+    client: manifestClient.superRefine((client, context) => {
+      for (const [field, message] of faultsOf(wholeFields(client), config))
+        context.addIssue({ code: 'custom', message, path: field.split('.'), input: client })
+    }),
+    resource: manifestResource.refine(
+      ({ identifier }) =>
+        !URL.canParse(identifier) ||
+        isFree({ config, publicUrl: () => config.PUBLIC_URL ?? 'http://localhost' }, identifier),
+      { path: ['identifier'], message: ownIdentifier },
+    ),
+  },
+  async store(tx, { application, clients = {}, resources = {} }, at) {
     const stored = Object.entries(clients).map(([key, fields]) => ({
       id: manifestRowId(application, key),
       application,
@@ -44,6 +55,11 @@ export const manifestClients = (config: Config): ManifestClients => ({
       application,
       stored.map(({ id }) => id),
     )
+    const apis = Object.values(resources).map(({ clients: keys, ...resource }) => ({
+      ...resource,
+      client_ids: [...new Set(keys)].map((one) => manifestRowId(application, one)),
+    }))
+    replaceManifestResources(tx, application, apis)
   },
 })
 

@@ -10,6 +10,8 @@ type Audiences = Pick<Deps, 'publicUrl' | 'config'>
 /** The identifier of the API of this service. */
 export const apiIdentifier = ({ publicUrl }: Pick<Deps, 'publicUrl'>): string => apiAudience(publicUrl())
 
+export const ownIdentifier = 'This names the service itself. Give the URI of your own API.'
+
 /**
  * Whether tokens of a tenant may name this audience: neither the service itself, nor what every application takes for the
  * audience of a person's own token.
@@ -44,8 +46,14 @@ export async function assertIdentifier(
   tenantId: string,
   { identifier }: Pick<ResourceFields, 'identifier'>,
 ): Promise<void> {
-  if (!isFree(deps, identifier))
-    throw invalidField('identifier', 'This names the service itself. Give the URI of your own API.')
-  if (await findByIdentifier(tx, tenantId, identifier))
-    throw new ApiError(409, 'name_taken', 'This tenant has a resource with this identifier.')
+  if (!isFree(deps, identifier)) throw invalidField('identifier', ownIdentifier)
+  const found = await findByIdentifier(tx, tenantId, identifier)
+  if (found)
+    throw new ApiError(
+      409,
+      'name_taken',
+      found.tenant_id === tenantId
+        ? 'This tenant has a resource with this identifier.'
+        : 'An application of this installation has this identifier. Give the URI of your own API.',
+    )
 }

@@ -65,6 +65,14 @@ export const resourceSchema = z
   })
   .meta({ id: 'OAuthResource' })
 
+/** A resource as a manifest has it: `clients` are keys of its own. */
+export const manifestResource = z.object({
+  identifier,
+  name: nameOf('resource'),
+  scopes: scopes.default([]),
+  clients: z.array(z.string('Give each client as text.'), 'Give clients as a list of keys.').default([]),
+})
+
 export const newResource = written(
   z.object({
     identifier,

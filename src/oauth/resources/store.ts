@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { nilUuid } from '../../crypto/uuid.ts'
 import type { Read } from '../../database/executor/read.ts'
 import { countRow, idRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
@@ -60,14 +61,42 @@ export function lockResource(tx: Tx, { tenantId, id }: ResourceKey): Promise<Res
     select ${columns} from oauth_resources where tenant_id = ${tenantId} and id = ${id} for no key update`)
 }
 
-/** The resource of a tenant with this identifier, or null. */
-export function findByIdentifier(
+/** A resource as tokens name it. `tenant_id` is the nil UUID for one of a manifest, as it is for its clients. */
+export type NamedResource = Pick<ResourceRow, 'tenant_id' | 'name' | 'scopes' | 'client_ids'>
+
+const namedResource = resourceRow.pick({ tenant_id: true, name: true, scopes: true, client_ids: true })
+
+/**
+ * The resource with this identifier, or null: a manifest's before the tenant's, which else could introspect tokens of the
+ * application. Both are asked in one round trip.
+ */
+export async function findByIdentifier(
   read: Read,
   tenantId: string,
   identifier: string,
-): Promise<ResourceRow | null> {
-  return read.maybeOne(sql.type(resourceRow)`
-    select ${columns} from oauth_resources where tenant_id = ${tenantId} and identifier = ${identifier}`)
+): Promise<NamedResource | null> {
+  const [ofManifest, ofTenant] = await Promise.all([
+    read.maybeOne(sql.type(namedResource)`
+      select ${nilUuid}::uuid as tenant_id, name, scopes, client_ids
+      from manifest_resources where identifier = ${identifier}`),
+    read.maybeOne(sql.type(namedResource)`
+      select tenant_id, name, scopes, client_ids
+      from oauth_resources where tenant_id = ${tenantId} and identifier = ${identifier}`),
+  ])
+  return ofManifest ?? ofTenant
+}
+
+/** Replaces the resources of an application with those of its manifest. As the system role. */
+export function replaceManifestResources(
+  tx: Tx,
+  application: string,
+  resources: readonly ResourceFields[],
+): void {
+  tx.later(sql.unsafe`delete from manifest_resources where application = ${application}`)
+  for (const { identifier, name, scopes, client_ids } of resources)
+    tx.later(sql.unsafe`
+      insert into manifest_resources (identifier, application, name, scopes, client_ids)
+      values (${identifier}, ${application}, ${name}, ${sql.jsonb(scopes)}, ${sql.array(client_ids, 'uuid')})`)
 }
 
 /** The ids of rows of clients among these that the tenant has. */
