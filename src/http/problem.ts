@@ -61,7 +61,10 @@ export function problemBody(error: ApiError, requestId: string): Record<string, 
 const refusals = new Set(['overloaded', 'too_costly'])
 
 /** Answers every error thrown below it, in one form. Details that clients must not see go to the log only. */
-export function answerErrors(log: Logger): Middleware {
+export function answerErrors(
+  log: Logger,
+  answer: (ctx: Context, error: ApiError) => void = answerProblem,
+): Middleware {
   return async (ctx, next) => {
     try {
       await next()
@@ -78,7 +81,7 @@ export function answerErrors(log: Logger): Middleware {
   }
 }
 
-function answer(ctx: Context, error: ApiError) {
+function answerProblem(ctx: Context, error: ApiError) {
   ctx.status = error.status
   ctx.set({ ...error.headers, 'Cache-Control': 'no-store' })
   ctx.body = JSON.stringify(problemBody(error, ctx.state.requestInfo?.requestId ?? ''))

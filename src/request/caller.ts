@@ -94,6 +94,7 @@ export type Claims = Pick<
   | 'keyMakerId'
   | 'impersonatorId'
   | 'byCookie'
+  | 'asDirectory'
   | 'application'
 >
 
@@ -157,6 +158,8 @@ export interface Caller {
   impersonatorId?: string
   /** The same member. As a part of the scope it marks each audit row and event. */
   impersonator: { id: string; email: string } | null
+  /** A directory calls by SCIM. Its calls have a limit of their own. */
+  asDirectory?: true
   /** The application that acts for the caller. */
   application?: Application
   /** The chain of refresh tokens (claim `fid`) that the token was issued with; null when it names none. */
@@ -190,7 +193,11 @@ export const boundKinds: Partial<
 }
 
 /** Whose calls a request uses: those of the person who sends it. */
-export const countedFor = ({ userId, impersonatorId, tenantId }: Claims) => ({
+export const countedFor = ({ userId, impersonatorId, tenantId, asDirectory }: Claims): Counted => ({
   userId: impersonatorId ?? userId,
   tenantId,
+  asDirectory,
 })
+
+/** Whose calls are counted: those of a user and a tenant, or of the tenant's directories. */
+export type Counted = Pick<Claims, 'userId' | 'tenantId'> & { asDirectory?: true | undefined }

@@ -1,13 +1,13 @@
-import type { Claims } from './caller.ts'
+import type { Claims, Counted } from './caller.ts'
 
 // What features supply to the path of a request, with approvals (change/approvals.ts) and policies (policies-in-force.ts).
 
-/** Limits the calls of users and tenants. */
+/** Limits the calls of users and tenants, and of directories. */
 export interface CallLimits {
   /** Throws 429 `throttled` when no calls are left. Does not count. */
-  assertLeft(caller: { userId: string; tenantId: string }): void
+  assertLeft(caller: Counted): void
   /** Counts a call and gives the headers with the remaining calls (none without limits). Throws 429 `throttled`. */
-  count(caller: { userId: string; tenantId: string }): Record<string, string>
+  count(caller: Counted): Record<string, string>
   /** Counts a use of a code or token by an application, or a request that it pushes. Throws 429 `throttled`. */
   countClient(clientId: string): void
 }

@@ -55,6 +55,11 @@ export const rateLimits = {
     600,
     'Uses of codes and tokens a minute by one OpenID Connect client',
   ),
+  RATE_LIMIT_SCIM_PER_TENANT: setting(
+    count,
+    6_000,
+    'Requests a minute by the directories of one tenant (SCIM)',
+  ),
   RATE_LIMIT_OAUTH_PER_ADDRESS: setting(
     count,
     300,

@@ -9,6 +9,7 @@ import { policyRoutes } from '../authorization/policies/routes.ts'
 import { resourceRoutes } from '../authorization/resources/routes.ts'
 import { searchRoutes } from '../authorization/search/routes.ts'
 import type { Deps } from '../deps.ts'
+import { scim } from '../directory/scim.ts'
 import { activityRoutes } from '../events/activity/routes.ts'
 import { auditLogRoutes } from '../events/audit-log/routes.ts'
 import { feedRoutes } from '../events/feed/routes.ts'
@@ -148,6 +149,7 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   app.use(signInPages(path, calls, [...consentPages(path, calls), testPage(path)]))
   if (config.CONSOLE_ENABLED)
     app.use(consoleRoutes(path, routes)).use(enterConsole(path, calls)).use(consolePages(deps.publicUrl))
+  app.use(scim(path))
   app.use(dispatch(served))
   return app
 }

@@ -22,7 +22,7 @@ const readers = `service_account:list service_account:read invitation:list polic
 const readersAndMembers = `decision:list decision:read decision:explain`
 const managersAndMembers = `invitation:cancel`
 const owners = `tenant:suspend tenant:activate tenant:archive tenant:delete member:impersonate connection:activate
-  domain:verify`
+  domain:verify scim:provision`
 
 const columns: [string, string[]][] = [
   [everyMember, ['owner', 'admin', 'member', 'auditor']],

@@ -43,7 +43,7 @@ const wiring = (type: string) =>
     resource_types: { [type]: { description: 'A socket.', actions: { plug: 'Plug something in.' } } },
     roles: { plugger: { name: 'Plugger', permissions: [`${type}:plug`] } },
   })
-const folder = t.testdir({ 'before.json': wiring('socket'), 'after.json': wiring('app_scim') })
+const folder = t.testdir({ 'before.json': wiring('socket'), 'after.json': wiring('app_support_access') })
 t.equal((await cli('manifest:apply', '--file', join(folder, 'before.json'))).code, 0)
 
 // The previous release let applications choose these names.
@@ -53,7 +53,7 @@ await withClient(service.databases.superuser, async (client: pg.Client) => {
     client,
     new Map([
       ['cable', 'directory'],
-      ['socket', 'scim'],
+      ['socket', 'support_access'],
     ]),
   )
   await client.query('commit')
@@ -64,28 +64,38 @@ t.test('migrate stops where applications use a reserved name, and lists who does
   t.equal(refused.code, 1)
   for (const line of [
     /role "Wirer" +directory:read, directory:\*\n/,
-    /role "Plugger" +scim:plug\n/,
+    /role "Plugger" +support_access:plug\n/,
     /key "Robot" +directory:read\n/,
     /policy "No cutting" +directory, directory:cut, directory:\*\n/,
     /resources "directory" +directory\n/,
-    /– +manifest "wiring" +scim:plug, scim\n/,
+    /– +manifest "wiring" +support_access:plug, support_access\n/,
     /--rename directory=app_directory/,
   ])
     t.match(refused.said, line)
-  t.match(await cli('migrate', '--rename', 'directory=cable'), { code: 1, said: /scim:plug/ })
+  t.match(await cli('migrate', '--rename', 'directory=cable'), { code: 1, said: /support_access:plug/ })
 })
 
 t.test('a new name has the right form, is not taken, and belongs to a reserved one', async (t) => {
-  for (const wrong of ['cable=x', 'directory=Cable', 'directory=member', 'directory', 'directory=a,scim=a'])
+  for (const wrong of [
+    'cable=x',
+    'directory=Cable',
+    'directory=member',
+    'directory',
+    'directory=a,support_access=a',
+  ])
     t.match(await cli('migrate', '--rename', wrong), { code: 2, said: /--rename/ }, wrong)
-  t.match(await cli('migrate', '--rename', 'directory=note,scim=socket'), {
+  t.match(await cli('migrate', '--rename', 'directory=note,support_access=socket'), {
     code: 1,
     said: /role "Wirer" +note:read\n[\s\S]*has the new name already/,
   })
 })
 
 t.test('migrate --rename changes a name everywhere, and what it permits stays', async (t) => {
-  const renamed = await cli('migrate', '--rename', 'directory=app_directory,scim=app_scim')
+  const renamed = await cli(
+    'migrate',
+    '--rename',
+    'directory=app_directory,support_access=app_support_access',
+  )
   t.match(renamed, { code: 0, out: /role "Wirer" +directory:read, directory:\*[\s\S]*Up to date/ })
   t.match(await cli('migrate'), { code: 0, out: 'Up to date\n' })
 
@@ -135,13 +145,14 @@ t.test(
     t.match(applied.json(), { is_new: false, tenants: { changed: 0 } })
     const newcomer = await service.signUp()
     const { body } = await newcomer.get(`/api/v1/tenants/${newcomer.tenantId}/roles/?managed_by=wiring`)
-    t.match(body.results, [{ permissions: ['app_scim:plug'] }])
+    t.match(body.results, [{ permissions: ['app_support_access:plug'] }])
   },
 )
 
 t.test('a module is behind a new name if its text quotes only the old one', async (t) => {
-  const module = 'package policy\n\ndeny contains "No." if input.resource.type in {"directory", `scim`}\n'
-  t.same(quotedIn(module, ['directory', 'scim', 'installation']), ['directory', 'scim'])
+  const module =
+    'package policy\n\ndeny contains "No." if input.resource.type in {"directory", `support_access`}\n'
+  t.same(quotedIn(module, ['directory', 'support_access', 'installation']), ['directory', 'support_access'])
   t.same(quotedIn('input.action.name == "directory:cut"', ['directory']), ['directory'])
   t.same(quotedIn('input.subject.directory == "a directory"', ['directory']), [])
 })

@@ -31,6 +31,7 @@ const titles = {
   installation: 'Installation',
   oauth: 'OpenID Connect',
   federation: 'Other providers',
+  directory: 'SCIM',
 }
 type Context = keyof typeof titles
 
@@ -54,6 +55,7 @@ const ofMigrations: Record<string, Context> = {
   manifest_resources: 'oauth',
   connections: 'federation',
   domains: 'tenancy',
+  directory_users: 'directory',
   tenant_logos: 'tenancy',
 }
 

@@ -23,9 +23,9 @@ export function answerJudge(routes: readonly Route[]) {
   }))
   return (method: string, path: string, status: number, text: string): string | null => {
     const pathname = path.split('?')[0] ?? ''
-    if (/^\/(api|access)\//.test(pathname) && leak.test(text))
+    if (/^\/(api|access|scim)\//.test(pathname) && leak.test(text))
       return `reveals internals: ${leak.exec(text)?.[0]}`
-    if (status >= 400) return errorFault(status, text)
+    if (status >= 400) return (pathname.startsWith('/scim') ? scimFault : errorFault)(status, text)
     const literal = known.filter(({ route, pattern }) => route.method === method && pattern.test(pathname))
     const found = literal.find(({ route }) => !route.path.includes(':')) ?? literal[0]
     if (!found) return null
@@ -68,6 +68,23 @@ function errorFault(status: number, text: string): string | null {
   const { type, code, status: told } = result.data
   if (type !== `urn:bailiwick:error:${code}`) return `has the type ${type} and the code ${code}`
   return told === status ? null : `says ${told} in an answer of ${status}`
+}
+
+const scimError = z.strictObject({
+  schemas: z.tuple([z.literal('urn:ietf:params:scim:api:messages:2.0:Error')]),
+  status: z.string(),
+  scimType: z
+    .string()
+    .regex(/^[a-zA-Z]+$/)
+    .optional(),
+  detail: z.string().min(1),
+})
+
+/** The fault of an error below `/scim/` (RFC 7644 §3.12). */
+function scimFault(status: number, text: string): string | null {
+  const result = scimError.safeParse(JSON.parse(text))
+  if (!result.success) return `is no error of SCIM: ${z.prettifyError(result.error)}`
+  return result.data.status === String(status) ? null : `says ${result.data.status} in an answer of ${status}`
 }
 
 /** Members of a body that its schema does not name, such as a column that was exposed by mistake. */

@@ -10,7 +10,7 @@ const refused = (name: string, field: RegExp) => ({
 })
 
 t.test('roles, keys, policies and resources of applications cannot take a reserved name', async (t) => {
-  t.equal(reservedResources.length, 4)
+  t.equal(reservedResources.length, 3)
   const rule = { name: 'Rule', effect: 'allow', conditions: {} }
   for (const name of reservedResources) {
     for (const permission of [`${name}:read`, `${name}:*`]) {

@@ -70,7 +70,7 @@ t.test('the walk sees every import', async (t) => {
 const floors = [
   ['start', 'cli'],
   ['oauth'],
-  ['federation'],
+  ['federation', 'directory'],
   ['pages'],
   ['installation'],
   ['authorization'],
@@ -185,16 +185,19 @@ t.test('a feature uses verbs and stores of other features, never their routes', 
   )
 })
 
-t.test('only routes, app, the pages, OpenID Connect, federation, request and http import Koa', async (t) => {
-  t.same(
-    edges(
-      (from, to) =>
-        /^(koa|@koa\/)/.test(to) &&
-        !/^src\/(start|request|http|pages|oauth|federation)\/|\/routes\.ts$/.test(from),
-    ),
-    [],
-  )
-})
+t.test(
+  'only routes, app, the pages, OpenID Connect, federation, SCIM, request and http import Koa',
+  async (t) => {
+    t.same(
+      edges(
+        (from, to) =>
+          /^(koa|@koa\/)/.test(to) &&
+          !/^src\/(start|request|http|pages|oauth|federation|directory)\/|\/routes\.ts$/.test(from),
+      ),
+      [],
+    )
+  },
+)
 
 t.test('only OpenID Connect imports its library, and loads it with the first request', async (t) => {
   t.same(

@@ -19,7 +19,7 @@ interface Counter {
   others: number
 }
 
-const kinds = ['user', 'tenant', 'oauth-client'] as const
+const kinds = ['user', 'tenant', 'oauth-client', 'scim'] as const
 type Kind = (typeof kinds)[number]
 
 const noCounters = () =>
@@ -51,6 +51,7 @@ export function openCallLimits(
     user: { points: config.RATE_LIMIT_PER_USER, seconds: 60 },
     tenant: { points: config.RATE_LIMIT_PER_TENANT, seconds: 60 },
     'oauth-client': { points: config.RATE_LIMIT_OAUTH_PER_CLIENT, seconds: 60 },
+    scim: { points: config.RATE_LIMIT_SCIM_PER_TENANT, seconds: 60 },
   }
   const policy = `"user";q=${limits.user.points};w=60, "tenant";q=${limits.tenant.points};w=60`
   let counters = noCounters()
@@ -111,17 +112,25 @@ export function openCallLimits(
   }, exchangeMs).unref()
 
   return {
-    assertLeft({ userId, tenantId }) {
+    assertLeft({ userId, tenantId, asDirectory }) {
       const now = clock()
       startWindow(now)
       const endsIn = windowMs - (now % windowMs)
+      if (asDirectory) {
+        find('scim', tenantId, endsIn)
+        return
+      }
       find('user', userId, endsIn)
       find('tenant', tenantId, endsIn)
     },
-    count({ userId, tenantId }) {
+    count({ userId, tenantId, asDirectory }): Record<string, string> {
       const now = clock()
       startWindow(now)
       const endsIn = windowMs - (now % windowMs)
+      if (asDirectory) {
+        count('scim', tenantId, endsIn)
+        return {}
+      }
       const user = count('user', userId, endsIn)
       try {
         const tenant = count('tenant', tenantId, endsIn)

@@ -147,6 +147,7 @@ export const actions = {
   'domain:update': granted(managers, gate),
   'domain:delete': granted(managers, gate),
   'domain:verify': granted(owners),
+  'scim:provision': granted(owners),
 
   'policy:list': granted(readers, ownerExempt),
   'policy:read': granted(readers, ownerExempt),

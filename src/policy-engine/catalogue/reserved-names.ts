@@ -1,5 +1,5 @@
 /** Names that the resources of coming releases have. They have no actions yet, and applications cannot take them. */
-export const reservedResources: readonly string[] = ['directory', 'installation', 'scim', 'support_access']
+export const reservedResources: readonly string[] = ['directory', 'installation', 'support_access']
 
 /** What to do about a name of {@link reservedResources}, as a sentence. */
 export const reservedName = (resource: string): string =>
@@ -13,6 +13,7 @@ export const takenBy: Readonly<Record<string, string>> = {
   oauth_client: '0145-oauth-clients.sql',
   oauth_grant: '0147-ids-of-grants.sql',
   oauth_resource: '0149-oauth-resources.sql',
+  scim: '0168-directory-users.sql',
 }
 
 /** All names that a release takes, or may have taken since the one before. */
