@@ -13,7 +13,7 @@ export const takenBy: Readonly<Record<string, string>> = {
   oauth_client: '0145-oauth-clients.sql',
   oauth_grant: '0147-ids-of-grants.sql',
   oauth_resource: '0149-oauth-resources.sql',
-  scim: '0168-directory-users.sql',
+  scim: '0169-directory-users.sql',
 }
 
 /** All names that a release takes, or may have taken since the one before. */
