@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { readMetadata } from '../../src/federation/saml/metadata.ts'
-import { beginSaml, finishSaml, type SamlClient } from '../../src/federation/saml/saml.ts'
-import { serviceProviderMetadata } from '../../src/federation/saml/service-provider.ts'
+import { type SamlClient, samlUpstream } from '../../src/federation/saml/saml.ts'
+import { serviceProviderMetadata } from '../../src/federation/saml/service-provider-metadata.ts'
 import { acsUrl, entityId } from '../federation/saml/identity-provider.ts'
 import { startKeycloak } from './keycloak.ts'
 import { startSimpleSaml } from './simplesamlphp.ts'
@@ -56,24 +56,28 @@ async function clientOf(metadataUrl: string, subjectAttribute: string): Promise<
   return { entityId, acsUrl, idpEntityId, signInUrl, certificates: pems, subjectAttribute }
 }
 
+const upstreamOf = (client: SamlClient) =>
+  samlUpstream({ clock: Date.now }, { id: 'one', kind: 'saml', name: 'One', tenantId: 'a' }, client)
+const finish = (client: SamlClient, kept: Record<string, string>, parameters: URLSearchParams) =>
+  upstreamOf(client).finish({ ...asked, kept, parameters, at: Date.now() })
 const asked = { state: 'state-of-a-flow', redirectUri: acsUrl }
 
 /** Signs ada in, and tries her answer a second time, for another request. */
 async function signsIn(t: Test, client: SamlClient, fields: Record<string, string>, says: object) {
-  const { url, kept } = await beginSaml(client, asked)
+  const { url, kept } = await upstreamOf(client).begin(asked)
   const parameters = await answerOf(url, fields)
   t.equal(parameters.get('RelayState'), asked.state)
-  t.match(await finishSaml(client, { kept, parameters, at: Date.now() }), {
+  t.match(await finish(client, kept, parameters), {
     issuer: client.idpEntityId,
     ...says,
   })
-  const later = await beginSaml(client, asked)
-  await t.rejects(finishSaml(client, { kept: later.kept, parameters, at: Date.now() }), { code: 'refused' })
+  const later = await upstreamOf(client).begin(asked)
+  await t.rejects(finish(client, later.kept, parameters), { code: 'refused' })
   return parameters
 }
 
 t.test('SimpleSAMLphp reads our metadata, and signs a person in', async (t) => {
-  const metadata = serviceProviderMetadata({ entityId, acsUrl })
+  const metadata = serviceProviderMetadata({ entityId, acsUrl }, null)
   const url = await startSimpleSaml(t, metadata).catch((error: Error) => error)
   if (url instanceof Error) return t.plan(0, url.message)
   const fields = { username: 'ada', password: 'correct' }
@@ -89,10 +93,10 @@ t.test('SimpleSAMLphp reads our metadata, and signs a person in', async (t) => {
   const xml = Buffer.from(parameters.get('SAMLResponse')!, 'base64').toString()
   forged.set('SAMLResponse', Buffer.from(xml.replaceAll('ada-7f3', 'eve-7f3')).toString('base64'))
   const requestId = /InResponseTo="([^"]+)"/.exec(xml)![1]!
-  await t.rejects(
-    finishSaml(await clientOf(place, 'uid'), { kept: { requestId }, parameters: forged, at: Date.now() }),
-    { code: 'refused', message: /was changed on its way/ },
-  )
+  await t.rejects(finish(await clientOf(place, 'uid'), { requestId }, forged), {
+    code: 'refused',
+    message: /was changed on its way/,
+  })
 })
 
 const attributeMapper = (name: string, property: string) => ({

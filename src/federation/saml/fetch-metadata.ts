@@ -8,13 +8,13 @@ const limits = { ms: 10_000, bytes: maxBytes }
 /** Reads the metadata that an identity provider publishes at an https URL, at an address that the settings allow. */
 export async function fetchMetadata(
   settings: FederationSettings,
-  url: string,
-  now: number,
+  tenantId: string,
+  { url, now }: { url: string; now: number },
 ): Promise<Answer<IdentityProviderMetadata>> {
   const headers = { Accept: 'application/samlmetadata+xml, application/xml, text/xml' }
   try {
     const answer = await callOutside(settings, url, { headers }, limits)
-    if (answer.ok) return readMetadata(await answer.text(), now)
+    if (answer.ok) return readMetadata(tenantId, await answer.text(), now)
     return unreachable(`it answered ${answer.status}`)
   } catch (error) {
     return unreachable((error as Error).message)

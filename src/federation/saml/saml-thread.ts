@@ -2,12 +2,12 @@ import { parentPort } from 'node:worker_threads'
 import { lowerThreadPriority } from '../../policy-engine/sandbox/thread-priority.ts'
 import { readMetadata } from './metadata.ts'
 import { type Refusal, RefusedError } from './refusal.ts'
-import { serviceProviderMetadata, signInUrl } from './service-provider.ts'
+import { signInUrl } from './service-provider.ts'
 import { verifyResponse } from './verify-response.ts'
 
 // A thread that reads and writes the XML of SAML: see ask-saml-thread.ts.
 
-const tasks = { verifyResponse, readMetadata, signInUrl, serviceProviderMetadata }
+const tasks = { verifyResponse, readMetadata, signInUrl }
 
 export type Tasks = typeof tasks
 export type ToSamlThread = {

@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto'
+import type { Deps } from '../../deps.ts'
 import { normaliseEmail } from '../../messages/mail/email-address.ts'
-import { type Answer, type Asked, type Begun, UpstreamError } from '../upstream.ts'
+import { namesIn } from '../openid-upstream.ts'
+import { type Upstream, UpstreamError } from '../upstream.ts'
 import * as thread from './ask-saml-thread.ts'
 import type { VerifiedAssertion } from './assertion.ts'
 import type { ServiceProvider } from './service-provider.ts'
+import { maxSkewMs } from './times.ts'
 
 /** An identity provider that a connection names, and what we are to it. */
 export interface SamlClient extends ServiceProvider {
@@ -15,37 +18,50 @@ export interface SamlClient extends ServiceProvider {
   subjectAttribute: string
 }
 
-const attributeOf = ({ subjectAttribute }: SamlClient) =>
-  subjectAttribute === 'NameID' ? null : subjectAttribute
+/** The attribute that names the person; null: the NameID does. */
+export const subjectAttributeOf = (name: string): string | null => (name === 'NameID' ? null : name)
 
-/** Where the browser goes, and what {@link finishSaml} needs of it. */
-export async function beginSaml(client: SamlClient, { state, isFresh = false }: Asked): Promise<Begun> {
-  const { entityId, acsUrl, signInUrl } = client
-  // An ID of XML does not begin with a digit.
-  const requestId = `_${randomBytes(20).toString('hex')}`
-  const url = await thread.signInUrl({
-    ...{ entityId, acsUrl, signInUrl, requestId, relayState: state, forceAuthn: isFresh },
-    subjectAttribute: attributeOf(client),
-  })
-  return { url, kept: { requestId } }
-}
-
-/** Checks the answer of an identity provider, and says whom it names. Throws {@link UpstreamError}. */
-export async function finishSaml(
+/** An upstream that speaks SAML, of a tenant. */
+export const samlUpstream = (
+  { clock }: Pick<Deps, 'clock'>,
+  about: Pick<Upstream, 'id' | 'kind' | 'name'> & { tenantId: string },
   client: SamlClient,
-  { kept, parameters, at }: Pick<Answer, 'kept' | 'parameters' | 'at'>,
-) {
-  const { entityId, acsUrl, idpEntityId, certificates, subjectAttribute } = client
-  const answer = await thread.verifyResponse(parameters.get('SAMLResponse') ?? '', {
-    ...{ entityId, acsUrl, idpEntityId, certificates, now: at },
-    requestId: kept.requestId!,
-    subjectAttribute: attributeOf(client),
-  })
-  if ('refused' in answer) {
-    const { code, detail } = answer.refused
-    throw new UpstreamError(code === 'status' ? 'denied' : 'refused', detail)
-  }
-  const { subject, authnInstant, attributes } = answer.done
+): Upstream => ({
+  ...about,
+  async begin({ state, isFresh = false }) {
+    const { entityId, acsUrl, signInUrl } = client
+    // An ID of XML does not begin with a digit.
+    const requestId = `_${randomBytes(20).toString('hex')}`
+    const url = await thread.signInUrl(about.tenantId, {
+      ...{ entityId, acsUrl, signInUrl, requestId, relayState: state, forceAuthn: isFresh },
+      subjectAttribute: subjectAttributeOf(client.subjectAttribute),
+    })
+    return { url, kept: { requestId, ...(isFresh && { freshSince: String(clock()) }) } }
+  },
+  async finish({ kept: { requestId, freshSince }, parameters, at }) {
+    const { subjectAttribute, signInUrl: _signInUrl, ...expected } = client
+    const answer = await thread.verifyResponse(about.tenantId, parameters.get('SAMLResponse') ?? '', {
+      ...expected,
+      now: at,
+      requestId: requestId!,
+      subjectAttribute: subjectAttributeOf(subjectAttribute),
+    })
+    if ('refused' in answer) {
+      const { code, detail } = answer.refused
+      throw new UpstreamError(code === 'status' ? 'denied' : 'refused', detail)
+    }
+    const asserted = assertedBy(client, answer.done)
+    if (freshSince !== undefined && asserted.authTime < Number(freshSince) - maxSkewMs)
+      throw new UpstreamError(
+        'refused',
+        'The identity provider did not ask for a new sign-in: its AuthnInstant is older.',
+      )
+    return asserted
+  },
+})
+
+function assertedBy({ idpEntityId, subjectAttribute }: SamlClient, said: VerifiedAssertion) {
+  const { subject, authnInstant, attributes } = said
   if (normaliseEmail(subject) !== null)
     throw new UpstreamError(
       'refused',
@@ -55,10 +71,13 @@ export async function finishSaml(
     issuer: idpEntityId,
     attribute: subjectAttribute,
     subject,
-    email: emailOf(answer.done),
-    firstName: firstOf(attributes, givenNames) ?? '',
-    lastName: firstOf(attributes, familyNames) ?? '',
-    amr: sawSecondFactor(answer.done) ? ['mfa'] : [],
+    email: emailOf(said),
+    isAuthority: false,
+    ...namesIn({
+      given_name: firstOf(attributes, givenNames),
+      family_name: firstOf(attributes, familyNames),
+    }),
+    amr: sawSecondFactor(said) ? ['mfa'] : [],
     authTime: authnInstant.getTime(),
     claims: attributes,
   }

@@ -1,4 +1,4 @@
-import { generateServiceProviderMetadata, SAML } from '@node-saml/node-saml'
+import { SAML } from '@node-saml/node-saml'
 
 /** What we are to the identity provider of one connection. */
 export interface ServiceProvider {
@@ -36,14 +36,3 @@ export const signInUrl = ({ entityId, acsUrl, relayState, ...request }: SignInRe
     disableRequestedAuthnContext: true,
     idpCert: 'none', // asked for, and not used here
   }).getAuthorizeUrlAsync(relayState, undefined, {})
-
-/** The metadata that an administrator gives to the identity provider. */
-export const serviceProviderMetadata = ({ entityId, acsUrl }: ServiceProvider): string =>
-  generateServiceProviderMetadata({
-    issuer: entityId,
-    callbackUrl: acsUrl,
-    identifierFormat: null,
-    wantAssertionsSigned: true,
-    // An ID that stays: some compare the whole document.
-    generateUniqueId: () => `_${entityId.replaceAll(/[^A-Za-z0-9]/g, '')}`,
-  })

@@ -2,7 +2,7 @@ import { quoted, refuse } from './refusal.ts'
 import type { XmlElement } from './xml.ts'
 
 /** What clocks may differ by, in ms. */
-const maxSkewMs = 60_000
+export const maxSkewMs = 60_000
 const form = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
 
 /** An attribute as Unix time in ms; null without it. Throws `RefusedError` for what is no time of a known zone. */

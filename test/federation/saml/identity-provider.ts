@@ -1,3 +1,4 @@
+import { inflateRawSync } from 'node:zlib'
 import { SignedXml } from 'xml-crypto'
 import { idp } from './certificates.ts'
 
@@ -149,3 +150,37 @@ export const response = (more: Partial<Parts> = {}, how: Partial<Signing> = {}):
 
 /** As the field of the form that a browser posts. */
 export const posted = (xml: string): string => Buffer.from(xml).toString('base64')
+
+export const bare = (pem: string) => pem.replaceAll(/-----[A-Z ]+-----/g, '')
+export const keyOf = (pem: string, use = ' use="signing"') =>
+  `<md:KeyDescriptor${use}><ds:KeyInfo><ds:X509Data><ds:X509Certificate>${bare(pem)}</ds:X509Certificate></ds:X509Data></ds:KeyInfo></md:KeyDescriptor>`
+export const service = (binding: string, location: string) =>
+  `<md:SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-${binding}" Location="${location}"/>`
+export const entityXml = (content: string, more = '') =>
+  `<?xml version="1.0"?><!-- of a file --><md:EntityDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata" xmlns:ds="http://www.w3.org/2000/09/xmldsig#" entityID="${idpEntityId}"${more}><md:IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">${content}</md:IDPSSODescriptor></md:EntityDescriptor>`
+
+/** The metadata of this identity provider. */
+export const metadataXml = (...certificates: string[]): string =>
+  entityXml(
+    certificates.map((pem) => keyOf(pem)).join('') + service('Redirect', 'https://idp.example/sso?a=1'),
+  )
+
+/** What the browser posts after a person signed in at the URL of a request, `at` that time (Unix time in ms). */
+export function answerTo(
+  url: string,
+  at: number,
+  { parts = {}, how = {} }: { parts?: Partial<Parts>; how?: Partial<Signing> } = {},
+): URLSearchParams {
+  const { searchParams: asked } = new URL(url)
+  const request = inflateRawSync(Buffer.from(asked.get('SAMLRequest')!, 'base64')).toString()
+  const found = (form: RegExp) => form.exec(request)![1]!
+  const xml = responseXml({ ...honest, ...parts })
+    .replaceAll(acsUrl, found(/AssertionConsumerServiceURL="([^"]+)"/))
+    .replaceAll(entityId, found(/Issuer[^>]*>([^<]+)</))
+    .replaceAll(requestId, found(/ ID="([^"]+)"/))
+    .replaceAll(/\d{4}-[\d-]+T[\d:.]+Z/g, (time) => new Date(Date.parse(time) - now + at).toISOString())
+  return new URLSearchParams({
+    SAMLResponse: posted(signed(xml, how)),
+    RelayState: asked.get('RelayState') ?? '',
+  })
+}

@@ -9,21 +9,26 @@ import * as thread from '../../../src/federation/saml/ask-saml-thread.ts'
 import { fetchMetadata } from '../../../src/federation/saml/fetch-metadata.ts'
 import { readMetadata } from '../../../src/federation/saml/metadata.ts'
 import { RefusedError } from '../../../src/federation/saml/refusal.ts'
-import { beginSaml, finishSaml } from '../../../src/federation/saml/saml.ts'
-import { serviceProviderMetadata, signInUrl } from '../../../src/federation/saml/service-provider.ts'
+import { samlUpstream } from '../../../src/federation/saml/saml.ts'
+import { signInUrl } from '../../../src/federation/saml/service-provider.ts'
+import { serviceProviderMetadata } from '../../../src/federation/saml/service-provider-metadata.ts'
 import { type ExpectedResponse, verifyResponse } from '../../../src/federation/saml/verify-response.ts'
 import { rounds } from '../../helpers/rounds.ts'
 import { ellipticCertificate, idp, next, other, weakCertificate } from './certificates.ts'
 import { forgeries } from './forgeries/all.ts'
 import {
   acsUrl,
+  bare,
   entityId,
+  entityXml,
   honest,
   idpEntityId,
+  keyOf,
   now,
   posted,
   requestId,
   response,
+  service,
 } from './identity-provider.ts'
 import { vendors } from './vendors.ts'
 
@@ -122,13 +127,6 @@ t.test('an administrator reads what came and what was expected', async (t) => {
   t.match(long, { code: 'issuer', detail: /^The response is from "(x ){100}…", and/ })
 })
 
-const bare = (pem: string) => pem.replaceAll(/-----[A-Z ]+-----/g, '')
-const keyOf = (pem: string, use = ' use="signing"') =>
-  `<md:KeyDescriptor${use}><ds:KeyInfo><ds:X509Data><ds:X509Certificate>${bare(pem)}</ds:X509Certificate></ds:X509Data></ds:KeyInfo></md:KeyDescriptor>`
-const service = (binding: string, location: string) =>
-  `<md:SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-${binding}" Location="${location}"/>`
-const entityXml = (content: string, more = '') =>
-  `<?xml version="1.0"?><!-- of a file --><md:EntityDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata" xmlns:ds="http://www.w3.org/2000/09/xmldsig#" entityID="${idpEntityId}"${more}><md:IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">${content}</md:IDPSSODescriptor></md:EntityDescriptor>`
 const services =
   service('POST', 'https://idp.example/post') + service('Redirect', 'https://idp.example/sso?a=1&amp;b=2')
 
@@ -197,7 +195,8 @@ t.test('metadata is read at an address that the settings allow', async (t) => {
   t.teardown(() => server.close())
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const settings = (allowed: boolean) => ({ FEDERATION_ALLOW_PRIVATE: allowed, FEDERATION_ALLOWED_HOSTS: [] })
-  const at = (path: string, allowed = true) => fetchMetadata(settings(allowed), url + path, now)
+  const at = (path: string, allowed = true) =>
+    fetchMetadata(settings(allowed), 'a-tenant', { url: url + path, now })
   t.match(await at('/metadata'), { done: { entityId: idpEntityId } })
   for (const [path, allowed, detail] of [
     ['/metadata', false, /https:/],
@@ -209,14 +208,15 @@ t.test('metadata is read at an address that the settings allow', async (t) => {
 })
 
 t.test('our metadata names the connection, and a request asks for what it needs', async (t) => {
-  const ours = serviceProviderMetadata({ entityId, acsUrl })
+  const ours = serviceProviderMetadata({ entityId, acsUrl }, null)
   t.match(ours, `entityID="${entityId}"`)
   t.match(ours, /AuthnRequestsSigned="false" WantAssertionsSigned="true"/)
   t.match(
     ours,
     /AssertionConsumerService index="1" isDefault="true" Binding="[^"]*HTTP-POST" Location="https:\/\/id.example\/saml\/0190\/acs"/,
   )
-  t.equal(ours, serviceProviderMetadata({ entityId, acsUrl }), 'and is always the same')
+  t.match(ours, /<NameIDFormat>[^<]*:persistent</)
+  t.notMatch(serviceProviderMetadata({ entityId, acsUrl }, 'uid'), /NameIDFormat/)
 
   const asked = {
     entityId,
@@ -251,35 +251,74 @@ t.test('our metadata names the connection, and a request asks for what it needs'
 })
 
 t.test('the thread answers as its parts do', async (t) => {
-  t.match(await thread.verifyResponse(posted(response()), expected), {
+  t.match(await thread.verifyResponse('a', posted(response()), expected), {
     done: { subject: 'ada-7f3', authnInstant: Date },
   })
-  t.match(await thread.verifyResponse('', expected), { refused: { code: 'not_base64' } })
-  t.match(await thread.readMetadata('<html/>', now), { refused: { code: 'not_metadata' } })
-  t.equal(
-    await thread.serviceProviderMetadata({ entityId, acsUrl }),
-    serviceProviderMetadata({ entityId, acsUrl }),
-  )
+  t.match(await thread.verifyResponse('a', '', expected), { refused: { code: 'not_base64' } })
+  t.match(await thread.readMetadata('a', '<html/>', now), { refused: { code: 'not_metadata' } })
 })
 
-const client = { ...expected, signInUrl: 'https://idp.example/sso' }
-const finish = (xml: string, subjectAttribute: string | null) =>
-  finishSaml(
-    { ...client, subjectAttribute: subjectAttribute ?? 'NameID' },
-    { kept: { requestId }, parameters: new URLSearchParams({ SAMLResponse: posted(xml) }), at: now },
-  )
+const upstreamOf = (subjectAttribute: string | null) => {
+  const about = { id: 'one', kind: 'saml', name: 'Nordwind', tenantId: 'a' } as const
+  const client = { entityId, acsUrl, idpEntityId, certificates: [idp.certificate] }
+  return samlUpstream({ clock: () => now }, about, {
+    ...{ ...client, signInUrl: 'https://idp.example/sso' },
+    subjectAttribute: subjectAttribute ?? 'NameID',
+  })
+}
+const asked = { state: 'state-1', redirectUri: acsUrl }
+const finish = (xml: string, subjectAttribute: string | null, kept: object = {}) =>
+  upstreamOf(subjectAttribute).finish({
+    ...asked,
+    kept: { requestId, ...kept },
+    parameters: new URLSearchParams({ SAMLResponse: posted(xml) }),
+    at: now,
+  })
 
 t.test('an upstream of SAML begins with an id that its answer needs', async (t) => {
-  const asked = { state: 'state-1', redirectUri: acsUrl }
-  const { url, kept } = await beginSaml(
-    { ...client, subjectAttribute: 'NameID' },
-    { ...asked, isFresh: true },
-  )
-  t.match(kept, { requestId: /^_[0-9a-f]{40}$/ })
+  const { url, kept } = await upstreamOf(null).begin({ ...asked, isFresh: true })
+  t.match(kept, { requestId: /^_[0-9a-f]{40}$/, freshSince: String(now) })
   t.equal(new URL(url).searchParams.get('RelayState'), 'state-1')
-  t.match(await finish(response(), null), { issuer: idpEntityId, attribute: 'NameID', subject: 'ada-7f3' })
-  const { kept: later } = await beginSaml({ ...client, subjectAttribute: 'NameID' }, asked)
+  t.match(await finish(response(), null), {
+    issuer: idpEntityId,
+    attribute: 'NameID',
+    subject: 'ada-7f3',
+    isAuthority: false,
+  })
+  const { kept: later } = await upstreamOf(null).begin(asked)
   t.not(later.requestId, kept.requestId)
+  t.notOk('freshSince' in later)
+})
+
+t.test('a new sign-in that was asked for must be new', async (t) => {
+  t.match(await finish(response(), null, { freshSince: String(now + 30_000) }), { subject: 'ada-7f3' })
+  await t.rejects(finish(response(), null, { freshSince: String(now + 50_000) }), {
+    code: 'refused',
+    message: /AuthnInstant is older/,
+  })
+})
+
+t.test('the documents of one tenant hold up no other tenant', async (t) => {
+  const long = posted(
+    response({
+      attributes: honest.attributes.replace('ada@', `${'<saml:AttributeValue/>'.repeat(300)}ada@`),
+    }),
+  )
+  const ended: string[] = []
+  const flood = Array.from({ length: 40 }, async () => {
+    await thread.verifyResponse('hostile', long, expected)
+    ended.push('hostile')
+  })
+  for (let n = 0; n < 5; n++) {
+    t.match(await thread.verifyResponse('honest', posted(response()), expected), { done: {} })
+    ended.push('honest')
+  }
+  const between = ended.lastIndexOf('honest') - 4
+  t.ok(between <= 6, `${between} documents of the other tenant came between`)
+  await Promise.all(flood)
+  const tooMany = Array.from({ length: 202 }, () => thread.verifyResponse('hostile', 'A', expected))
+  const refused = (await Promise.allSettled(tooMany)).filter(({ status }) => status === 'rejected')
+  t.equal(refused.length, 1, 'and a tenant can have 200 that wait')
 })
 
 t.test('the address, the name and a second factor are found where products put them', async (t) => {
