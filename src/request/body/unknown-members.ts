@@ -63,7 +63,7 @@ function walk(search: Search, place: Place, value: unknown): void {
   for (const [name, member] of Object.entries(value)) {
     if (search.found.length >= maxFound) return
     const child = form ? form.members.get(name) : each
-    const shown = form ? memberOf(answer, name) : (answer?.entries ?? null)
+    const shown = form ? memberOf(answer, value, name) : (answer?.entries ?? null)
     if (child && (typeof member !== 'object' || member === null)) continue
     const inside = { answer: shown, refuses, path: [...path, name] }
     if (child) walk(search, { ...inside, known: child }, member)
@@ -74,17 +74,24 @@ function walk(search: Search, place: Place, value: unknown): void {
 /** Of the forms of an object, the one whose constants it has, else the one that knows most of its members. */
 function formOf(forms: readonly KnownObject[], value: object): KnownObject | undefined {
   if (forms.length < 2) return forms[0]
-  const has = ([name, constant]: KnownObject['constants'][number]) =>
-    (value as Record<string, unknown>)[name] === constant
-  const isNamed = ({ constants }: KnownObject) => constants.length > 0 && constants.every(has)
   const names = Object.keys(value)
-  const score = ({ members, constants }: KnownObject) =>
-    names.filter((name) => members.has(name)).length - (constants.every(has) ? 0 : names.length)
-  return forms.find(isNamed) ?? forms.reduce((best, form) => (score(form) > score(best) ? form : best))
+  const score = (form: KnownObject) =>
+    names.filter((name) => form.members.has(name)).length - (hasConstants(form, value) ? 0 : names.length)
+  return namedForm(forms, value) ?? forms.reduce((best, form) => (score(form) > score(best) ? form : best))
 }
 
-const memberOf = (known: Known | null, name: string): Known | null =>
-  known?.forms.find(({ members }) => members.has(name))?.members.get(name) ?? null
+const hasConstants = ({ constants }: KnownObject, value: object) =>
+  constants.every(([name, constant]) => (value as Record<string, unknown>)[name] === constant)
+
+const namedForm = (forms: readonly KnownObject[], value: object) =>
+  forms.find((form) => form.constants.length > 0 && hasConstants(form, value))
+
+/** Of the form that the constants of the value name; of any one where they name none. */
+function memberOf(known: Known | null, value: object, name: string): Known | null {
+  const named = known && namedForm(known.forms, value)
+  const forms = named ? [named] : (known?.forms ?? [])
+  return forms.find(({ members }) => members.has(name))?.members.get(name) ?? null
+}
 
 function note(
   search: Search,
