@@ -2,13 +2,12 @@ import { isUuid } from '../crypto/uuid.ts'
 import { readAsSystem } from '../database/executor/read.ts'
 import type { Deps } from '../deps.ts'
 import type { SocialProvider } from '../settings/social-providers.ts'
+import { connectionUpstream } from './connections/connection-upstream.ts'
 import { findConnectionClient } from './connections/store.ts'
-import { clientOf } from './connections/test-connection.ts'
-import { openIdUpstream } from './openid-upstream.ts'
 import { anyOidc } from './providers/any-oidc.ts'
 import type { Upstream } from './upstream.ts'
 
-type FindDeps = Pick<Deps, 'config' | 'clock' | 'db' | 'sealer'>
+type FindDeps = Pick<Deps, 'config' | 'clock' | 'db' | 'sealer' | 'publicUrl'>
 
 /**
  * An upstream by its id: the UUID of an active connection, or the id of a provider of the installation. Null: unknown, or switched
@@ -26,17 +25,7 @@ async function findConnection(deps: FindDeps, id: string): Promise<Upstream | nu
     'a sign-in names a connection before its tenant is known',
     (read) => findConnectionClient(read, id),
   )
-  if (connection?.status !== 'active') return null
-  const { kind, name, tenant_id: tenantId, subject_attribute: attribute } = connection
-  return openIdUpstream(
-    deps,
-    { id, kind, name, tenantId },
-    {
-      client: () => clientOf(deps, connection),
-      attribute,
-      isAuthority: () => false,
-    },
-  )
+  return connection?.status === 'active' ? connectionUpstream(deps, connection) : null
 }
 
 function providerUpstream(deps: FindDeps, provider: SocialProvider): Upstream | null {

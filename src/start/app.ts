@@ -16,6 +16,7 @@ import { feedRoutes } from '../events/feed/routes.ts'
 import { webhookRoutes } from '../events/webhooks/routes.ts'
 import { connectionRoutes } from '../federation/connections/routes.ts'
 import { testPage } from '../federation/connections/test-page.ts'
+import { samlRoutes } from '../federation/saml/routes.ts'
 import { cors, refuseInvalidRequests, securityHeaders } from '../http/headers.ts'
 import { answerErrors } from '../http/problem.ts'
 import { requestInfoReader } from '../http/request-info.ts'
@@ -146,6 +147,7 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   app.use(refuseInvalidRequests)
   const calls = callsOf(path, routes)
   app.use(openidConnect(path, calls))
+  app.use(samlRoutes(path))
   app.use(signInPages(path, calls, [...consentPages(path, calls), testPage(path)]))
   if (config.CONSOLE_ENABLED)
     app.use(consoleRoutes(path, routes)).use(enterConsole(path, calls)).use(consolePages(deps.publicUrl))

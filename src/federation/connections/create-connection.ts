@@ -9,7 +9,13 @@ import type { Caller } from '../../request/caller.ts'
 import { whyNotCalled } from '../call-upstream.ts'
 import { checkedMapping } from './check-mapping.ts'
 import { type NewConnection, settingsOf } from './connection-schemas.ts'
-import { type ConnectionKey, type ConnectionRow, countConnections, insertConnection } from './store.ts'
+import {
+  type ConnectionKey,
+  type ConnectionRow,
+  countConnections,
+  insertConnection,
+  type SamlConfig,
+} from './store.ts'
 
 const maxConnections = 20
 
@@ -26,27 +32,33 @@ export const sealSecret = (
   secret: string,
 ) => sealer.seal('connection', secret, `${tenantId}.${id}`)
 
-/** Makes a draft. 400 and 403 as {@link checkedMapping}, 409 `limit_reached`. */
+/**
+ * Makes a draft; `provider`: of a connection by SAML, what was read of its metadata. 400 and 403 as {@link checkedMapping}, 409
+ * `limit_reached`.
+ */
 export async function createConnection(
   tx: Tx,
   deps: Deps,
   caller: Caller,
-  { oidc, mapping, ...body }: NewConnection,
+  { body, provider }: { body: NewConnection; provider: SamlConfig | null },
 ): Promise<ConnectionRow> {
   const { tenantId, userId: createdBy } = caller
   const at = deps.clock()
   const id = timeOrderedId(at)
-  const { client_secret: secret, ...config } = oidc
-  assertCallable(deps, config.issuer)
+  if (body.kind === 'oidc') assertCallable(deps, body.oidc.issuer)
   await lockTenant(tx, tenantId)
   if ((await countConnections(tx, tenantId)) >= maxConnections)
     throw new ApiError(409, 'limit_reached', `A tenant can have at most ${maxConnections} connections.`)
   const row: ConnectionRow = {
-    ...body,
+    ...configured(body, provider),
     id,
+    name: body.name,
     status: 'draft',
-    config,
-    mapping: await checkedMapping(tx, caller, mapping),
+    subject_attribute: body.subject_attribute,
+    mapping: await checkedMapping(tx, caller, body.mapping),
+    jit: body.jit,
+    trusts_mfa: body.trusts_mfa,
+    directory_subject: body.directory_subject,
     tested_by: null,
     tested_at: null,
     activated_by: null,
@@ -54,7 +66,9 @@ export async function createConnection(
     created_at: at,
     version: 1,
   }
-  insertConnection(tx, row, { tenantId, createdBy, sealed: sealSecret(deps, { tenantId, id }, secret) })
+  const secret = body.kind === 'oidc' ? body.oidc.client_secret : null
+  const sealed = secret === null ? null : sealSecret(deps, { tenantId, id }, secret)
+  insertConnection(tx, row, { tenantId, createdBy, sealed })
   await recordChange(tx, caller, at, {
     event: 'tenant.connection_created',
     data: { connection_id: id },
@@ -63,4 +77,10 @@ export async function createConnection(
     changes: changesBetween(null, settingsOf(row)),
   })
   return row
+}
+
+function configured(body: NewConnection, provider: SamlConfig | null) {
+  if (body.kind === 'saml') return { kind: body.kind, config: provider! }
+  const { client_secret: _secret, ...config } = body.oidc
+  return { kind: body.kind, config }
 }

@@ -5,7 +5,7 @@ import { listing, pageAndCount, pageOf } from '../../lists/lists.ts'
 import { Versioned } from '../../request/answer/etag.ts'
 import { changesOnly } from '../../request/body/changes-only.ts'
 import { pathId } from '../../request/path-id.ts'
-import { type LoadTarget, type Route, route, type Target } from '../../request/route.ts'
+import { type LoadTarget, overtaken, type Route, route, type Target } from '../../request/route.ts'
 import {
   connectionChange,
   connectionResource,
@@ -16,9 +16,10 @@ import {
 } from './connection-schemas.ts'
 import { createConnection } from './create-connection.ts'
 import { removeConnection } from './delete-connection.ts'
+import { readIdentityProvider } from './identity-provider.ts'
 import { connectionList, countConnections, findConnection, listConnections, lockConnection } from './store.ts'
 import { beginTest } from './test-connection.ts'
-import { updateConnection } from './update-connection.ts'
+import { readChange, updateConnection } from './update-connection.ts'
 
 const tag = 'Connections'
 const all = '/api/v1/connections'
@@ -30,7 +31,7 @@ const connections = (deps: Deps) =>
     list: connectionList,
     rows: (read, { caller: { tenantId } }, page) =>
       pageAndCount(listConnections(read, tenantId, page), countConnections(read, tenantId, page)),
-    show: showConnection,
+    show: showConnection(deps),
   })
 
 const keyOf = ({ caller, params }: LoadTarget | Target) => ({
@@ -62,7 +63,10 @@ export const connectionRoutes = (deps: Deps): Route[] => [
     status: 201,
     answer: connectionSchema,
     refusals: [409],
-    act: async (tx, { caller, body }) => showConnection(await createConnection(tx, deps, caller, body)),
+    prepare: async ({ caller, body }) =>
+      body.kind === 'saml' ? readIdentityProvider(deps, caller.tenantId, body.saml) : null,
+    act: async (tx, { caller, body }, _loaded, provider) =>
+      showConnection(deps)(await createConnection(tx, deps, caller, { body, provider })),
   }),
   route({
     method: 'GET',
@@ -75,7 +79,7 @@ export const connectionRoutes = (deps: Deps): Route[] => [
     versioned: true,
     load: (read, target) => findConnection(read, keyOf(target)),
     resource: connectionResource,
-    handle: (_input, row) => new Versioned(row.version, showConnection(row)),
+    handle: (_input, row) => new Versioned(row.version, showConnection(deps)(row)),
   }),
   route({
     method: 'PATCH',
@@ -84,7 +88,7 @@ export const connectionRoutes = (deps: Deps): Route[] => [
     tag,
     summary: 'Change, activate or disable a connection',
     description:
-      'Another issuer, client, `subject_attribute`, `mapping`, `jit` or `trusts_mfa` makes a draft of it. `status: "active"` takes `connection:activate` and a sign-in of yours that tried it.',
+      'Another issuer, client, entity id, certificate, `metadata_url`, `subject_attribute`, `mapping`, `jit` or `trusts_mfa` makes a draft of it. `status: "active"` takes `connection:activate` and a sign-in of yours that tried it.',
     body: connectionChange,
     shownBody: withoutSecret,
     status: 200,
@@ -94,7 +98,12 @@ export const connectionRoutes = (deps: Deps): Route[] => [
     load: lockedConnection,
     resource: connectionResource,
     takesAway: ({ body }) => changesOnly(body, { status: 'disabled' }),
-    act: async (tx, input, row) => showConnection(await updateConnection(tx, deps, input.caller, row, input)),
+    prepare: async ({ caller, body }, row) => readChange(deps, caller, row, body),
+    async act(tx, input, { version }, provider) {
+      const row = await lockedConnection(tx, input)
+      if (row?.version !== version) return overtaken
+      return showConnection(deps)(await updateConnection(tx, deps, input.caller, row, { ...input, provider }))
+    },
   }),
   route({
     method: 'POST',

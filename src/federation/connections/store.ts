@@ -21,12 +21,21 @@ export type MappingRule = z.infer<typeof mappingRule>
 const oidcConfig = z.object({ issuer: z.string(), client_id: z.string(), scopes: z.array(z.string()) })
 export type OidcConfig = z.infer<typeof oidcConfig>
 
-const connectionRow = z.object({
+const samlConfig = z.object({
+  /** Where it publishes its metadata, which is read again daily; null: it was uploaded. */
+  metadata_url: z.string().nullable(),
+  entity_id: z.string(),
+  sign_in_url: z.string(),
+  certificates: z.array(z.object({ sha256: z.string(), ends_at: z.iso.datetime(), pem: z.string() })),
+  read_at: z.iso.datetime(),
+})
+/** What the metadata of an identity provider says. */
+export type SamlConfig = z.infer<typeof samlConfig>
+
+const shared = z.object({
   id: z.uuid(),
   name: z.string(),
-  kind: z.literal('oidc'),
   status: z.enum(statuses),
-  config: oidcConfig,
   subject_attribute: z.string(),
   mapping: z.array(mappingRule),
   jit: z.enum(joinings),
@@ -39,6 +48,9 @@ const connectionRow = z.object({
   created_at: z.number(),
   version: z.number(),
 })
+const ofOidc = { kind: z.literal('oidc'), config: oidcConfig }
+const ofSaml = { kind: z.literal('saml'), config: samlConfig }
+const connectionRow = z.discriminatedUnion('kind', [shared.extend(ofOidc), shared.extend(ofSaml)])
 
 /** A connection without its secret. */
 export type ConnectionRow = z.infer<typeof connectionRow>
@@ -86,17 +98,17 @@ export function lockConnection(tx: Tx, { tenantId, id }: ConnectionKey): Promise
     select ${columns} from connections where tenant_id = ${tenantId} and id = ${id} for no key update`)
 }
 
-/** Inserts a draft. */
+/** Inserts a draft; `sealed`: the client secret, where its kind has one. */
 export function insertConnection(
   tx: Tx,
   row: ConnectionRow,
-  { tenantId, createdBy, sealed }: { tenantId: string; createdBy: string; sealed: Buffer },
+  { tenantId, createdBy, sealed }: { tenantId: string; createdBy: string; sealed: Buffer | null },
 ): void {
   const at = instant(row.created_at)
   tx.later(sql.unsafe`
     insert into connections (tenant_id, id, name, kind, status, config, client_secret_sealed, subject_attribute, mapping, jit,
       trusts_mfa, directory_subject, created_by, created_at, updated_at)
-    values (${tenantId}, ${row.id}, ${row.name}, ${row.kind}, 'draft', ${sql.jsonb(row.config)}, ${sql.binary(sealed)},
+    values (${tenantId}, ${row.id}, ${row.name}, ${row.kind}, 'draft', ${sql.jsonb(row.config)}, ${sealed && sql.binary(sealed)},
       ${row.subject_attribute}, ${sql.jsonb(row.mapping)}, ${row.jit}, ${row.trusts_mfa}, ${row.directory_subject},
       ${createdBy}, ${at}, ${at})`)
 }
@@ -134,7 +146,11 @@ export function deleteConnection(tx: Tx, { tenantId, id }: ConnectionKey): void 
   tx.later(sql.unsafe`delete from connections where tenant_id = ${tenantId} and id = ${id}`)
 }
 
-const clientRow = connectionRow.extend({ tenant_id: z.uuid(), client_secret_sealed: z.instanceof(Buffer) })
+const ofTenant = shared.extend({ tenant_id: z.uuid() })
+const clientRow = z.discriminatedUnion('kind', [
+  ofTenant.extend({ ...ofOidc, client_secret_sealed: z.instanceof(Buffer) }),
+  ofTenant.extend({ ...ofSaml, client_secret_sealed: z.null() }),
+])
 
 /** A connection with what the service needs to be its client. */
 export type ConnectionClient = z.infer<typeof clientRow>

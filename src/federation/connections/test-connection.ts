@@ -1,17 +1,18 @@
-import { openToken, sealToken } from '../../crypto/sealed-token.ts'
 import { readAsSystem } from '../../database/executor/read.ts'
 import { asSystem } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, notFound } from '../../errors.ts'
 import type { RequestInfo } from '../../http/request-info.ts'
+import { findPersonBy } from '../../identity/users/store.ts'
 import { appendAudit } from '../../messages/audit/append-audit.ts'
 import type { Caller } from '../../request/caller.ts'
-import { beginOidc, finishOidc, type OidcClient } from '../oidc.ts'
-import { subjectIn } from '../subject-in.ts'
 import { UpstreamError } from '../upstream.ts'
+import { callbackOf } from './addresses.ts'
+import { connectionUpstream } from './connection-upstream.ts'
 import { type ConnectionClient, findConnectionClient, recordTest } from './store.ts'
+import { openState, packRelayState, sealState, unpackRelayState } from './try-state.ts'
 
-// A sign-in that tries a connection opens no session and links nothing. Its state is sealed: who tries which version of the connection.
+// A sign-in that tries a connection opens no session and links nothing. Its state says who tries which version of the connection.
 // What is changed meanwhile, or between the try and the activation, has to be tried again.
 
 type TestDeps = Pick<Deps, 'db' | 'sealer' | 'config' | 'clock' | 'publicUrl'>
@@ -19,34 +20,20 @@ type TestDeps = Pick<Deps, 'db' | 'sealer' | 'config' | 'clock' | 'publicUrl'>
 const lifetimeMs = 600_000
 const reason = 'a sign-in names a connection before its tenant is known'
 
-interface TestState {
-  userId: string
-  email: string
-  version: number
-  kept: Record<string, string>
-  expiresAt: number
-}
-
-/** Where a provider sends the browser back to: each connection has an address of its own (RFC 9700 §4.4). */
-export const callbackOf = ({ publicUrl }: Pick<Deps, 'publicUrl'>, id: string): string =>
-  `${publicUrl()}/sign-in/callback/${id}/`
-
 /** The address at the provider where the caller tries a connection. 409 `provider_refused` if the provider cannot be used. */
 export async function beginTest(deps: TestDeps, caller: Caller, id: string): Promise<string> {
   const connection = await findClient(deps, id)
   try {
+    const { parameter, write } = states[connection.kind]
     // The state holds what is kept, so it comes afterwards.
     const asked = { state: '', redirectUri: callbackOf(deps, id), isFresh: true }
-    const begun = await beginOidc(deps, clientOf(deps, connection), asked)
-    const state: TestState = {
-      userId: caller.userId,
-      email: caller.auth.user.email,
-      version: connection.version,
-      kept: begun.kept,
-      expiresAt: deps.clock() + lifetimeMs,
-    }
+    const begun = await connectionUpstream(deps, connection).begin(asked)
+    // A provider that does not say when a person signed in can be tried.
+    const { freshSince: _freshSince, ...kept } = begun.kept
+    const { userId } = caller
+    const expiresAt = deps.clock() + lifetimeMs
     const url = new URL(begun.url)
-    url.searchParams.set('state', sealToken(deps.sealer, 'connection', JSON.stringify(state), contextOf(id)))
+    url.searchParams.set(parameter, write(deps, id, { userId, version: connection.version, kept, expiresAt }))
     return url.href
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
@@ -61,30 +48,47 @@ export interface Tried {
   claims: Readonly<Record<string, unknown>>
 }
 
+interface TestAnswer {
+  id: string
+  /** That of the address at which the answer came. */
+  kind: ConnectionClient['kind']
+  /** The query of a GET, or the fields of a form. */
+  parameters: URLSearchParams
+  requestInfo: RequestInfo
+}
+
 /**
- * Checks the answer of a provider to a try, and records it. Throws 400 for an answer that belongs to none, or is late; 409
+ * Checks the answer of a provider to a try, and records it. Throws 400 for an answer that belongs to none, or is late, 404; 409
  * `provider_refused` for one that does not hold, and `overtaken` if the connection was changed meanwhile.
  */
 export async function finishTest(
   deps: TestDeps,
-  { id, parameters, requestInfo }: { id: string; parameters: URLSearchParams; requestInfo: RequestInfo },
+  { id, kind, parameters, requestInfo }: TestAnswer,
 ): Promise<Tried> {
-  const state = parameters.get('state') ?? ''
-  const begun = openState(deps, id, state)
   const connection = await findClient(deps, id)
-  const { tenant_id: tenantId, name, subject_attribute: attribute } = connection
+  if (connection.kind !== kind) throw notFound()
+  const { tenant_id: tenantId, name } = connection
+  const { parameter, read } = states[kind]
   const at = deps.clock()
+  const state = parameters.get(parameter) ?? ''
+  const begun = read(deps, id, state)
+  if (!begun || begun.expiresAt <= at)
+    throw new ApiError(
+      400,
+      'state_not_valid',
+      'This answer belongs to no sign-in that began here in the last 10 minutes. Begin again.',
+    )
   try {
     const answer = { state, redirectUri: callbackOf(deps, id), kept: begun.kept, parameters, at }
-    const claims = await finishOidc(deps, clientOf(deps, connection), answer)
-    const subject = subjectIn(claims, attribute)
+    const { subject, claims } = await connectionUpstream(deps, connection).finish(answer)
     await asSystem(deps.db, reason, async (tx) => {
-      const { userId, email, version } = begun
+      const { userId, version } = begun
+      const person = await findPersonBy(tx, { id: userId })
       if (!(await recordTest(tx, { tenantId, id, version, userId, at })))
         throw new ApiError(409, 'overtaken', 'The connection was changed meanwhile. Try it again.')
       await appendAudit(tx, {
         tenantId,
-        actor: { id: userId, email: email || null },
+        actor: { id: userId, email: person?.email ?? null },
         requestInfo,
         action: 'connection:test',
         target: { type: 'connection', id },
@@ -98,39 +102,15 @@ export async function finishTest(
   }
 }
 
-async function findClient({ db }: TestDeps, id: string): Promise<ConnectionClient> {
+/** A connection of any tenant. Throws 404. */
+export async function findClient({ db }: Pick<Deps, 'db'>, id: string): Promise<ConnectionClient> {
   const connection = await readAsSystem(db, reason, (read) => findConnectionClient(read, id))
   if (!connection) throw notFound()
   return connection
 }
 
-/** The client that a connection is at its provider. */
-export const clientOf = (
-  { sealer }: Pick<Deps, 'sealer'>,
-  { tenant_id, id, config, ...row }: ConnectionClient,
-): OidcClient => ({
-  issuer: config.issuer,
-  clientId: config.client_id,
-  clientSecret: sealer.open('connection', row.client_secret_sealed, `${tenant_id}.${id}`),
-  scopes: config.scopes,
-})
-
-const contextOf = (id: string) => `test.${id}`
-
-function openState({ sealer, clock }: TestDeps, id: string, state: string): TestState {
-  const opened = read(() => openToken(sealer, 'connection', state, contextOf(id)) as TestState)
-  if (opened && opened.expiresAt > clock()) return opened
-  throw new ApiError(
-    400,
-    'state_not_valid',
-    'This answer belongs to no sign-in that began here in the last 10 minutes. Begin again.',
-  )
-}
-
-function read<T>(open: () => T): T | null {
-  try {
-    return open()
-  } catch {
-    return null
-  }
+/** How the state of a try is called in the requests and answers of a protocol, and how it is written. */
+const states = {
+  oidc: { parameter: 'state', write: sealState, read: openState },
+  saml: { parameter: 'RelayState', write: packRelayState, read: unpackRelayState },
 }

@@ -11,13 +11,26 @@ import { holderOf } from '../../tenancy/roles/grantable-roles.ts'
 import { checkedMapping } from './check-mapping.ts'
 import { type ConnectionChange, connectionResource, isOtherSignIn, settingsOf } from './connection-schemas.ts'
 import { assertCallable, sealSecret } from './create-connection.ts'
-import { type ConnectionRow, changeConnection } from './store.ts'
+import { readIdentityProvider } from './identity-provider.ts'
+import { type ConnectionRow, changeConnection, type SamlConfig } from './store.ts'
 
 // draft ⇄ active ⇄ disabled. A change of whom it signs in, or of what they get, makes a draft of it, which has to be tried again: an
 // admin who changes a provider must not speak with the voice of the owner who activated it.
 
+/** Reads the metadata that a change gives, before its transaction; null without. 400 for what connections of another kind have. */
+export function readChange(
+  deps: Deps,
+  { tenantId }: Caller,
+  { kind }: ConnectionRow,
+  { oidc, saml }: ConnectionChange,
+): Promise<SamlConfig> | null {
+  const other = kind === 'oidc' ? saml && 'saml' : oidc && 'oidc'
+  if (other) throw invalidField(other, `This connection is of the kind ${kind}: it has no ${other}.`)
+  return saml ? readIdentityProvider(deps, tenantId, saml) : null
+}
+
 /**
- * Changes a locked connection. 400 and 403 as a new one; to activate it 403 without `connection:activate`, and 409 `invalid_state`
+ * Changes a locked connection; `provider`: what {@link readChange} gave. 400 and 403 as a new one; to activate it 403 without `connection:activate`, and 409 `invalid_state`
  * unless the caller has tried it as it is now.
  */
 export async function updateConnection(
@@ -25,20 +38,19 @@ export async function updateConnection(
   deps: Deps,
   caller: Caller,
   before: ConnectionRow,
-  { body, ifMatch }: { body: ConnectionChange; ifMatch: Versions },
+  { body, ifMatch, provider }: { body: ConnectionChange; ifMatch: Versions; provider: SamlConfig | null },
 ): Promise<ConnectionRow> {
   assertAmong(ifMatch, before.version)
   const { tenantId } = caller
   const { id } = before
   const at = deps.clock()
-  const { oidc: { client_secret: secret, ...config } = {}, status, mapping, ...given } = body
+  const { oidc, saml: _saml, status, mapping, ...given } = body
+  const secret = oidc?.client_secret
   const edited: ConnectionRow = {
-    ...before,
+    ...configured(deps, before, { oidc, provider }),
     ...known(given),
-    config: { ...before.config, ...known(config) },
     mapping: mapping ? await checkedMapping(tx, caller, mapping) : before.mapping,
   }
-  if (edited.config.issuer !== before.config.issuer) assertIssuer(deps, edited.config.issuer, secret)
   const isOther = isOtherSignIn(before, edited)
   const settled = isOther ? { ...edited, status: 'draft' as const, tested_by: null, tested_at: null } : edited
   const after = withStatus(settled, status, caller, at)
@@ -61,6 +73,18 @@ export async function updateConnection(
     },
   })
   return { ...after, version: before.version + 1 }
+}
+
+function configured(
+  deps: Deps,
+  before: ConnectionRow,
+  { oidc = {}, provider }: { oidc: ConnectionChange['oidc']; provider: SamlConfig | null },
+): ConnectionRow {
+  if (before.kind === 'saml') return { ...before, config: provider ?? before.config }
+  const { client_secret: secret, ...given } = oidc
+  const config = { ...before.config, ...known(given) }
+  if (config.issuer !== before.config.issuer) assertIssuer(deps, config.issuer, secret)
+  return { ...before, config }
 }
 
 /** An editor cannot read the secret: a server of their own, as the new issuer, would be sent it. */
