@@ -155,6 +155,7 @@ function adapterOf({ deps, library }: Parts, algorithms: readonly string[]): Con
   const device = {
     route: () => library.Provider.ctx?.oidc.route,
     clientId: refusals.clientId,
+    tenantId: refusals.tenantId,
     slowDown: () => new library.errors.SlowDown(),
     unit: () => requestOf(library)?.oauth.unit ?? null,
   }

@@ -22,7 +22,8 @@ export type ModelKind =
   | 'ReplayDetection'
 
 /** Null for a client of a manifest whose person has not signed in yet. */
-const tenantOf = ({ tenantId }: ClientKey) => (tenantId === nilUuid ? null : tenantId)
+export const tenantOf = ({ tenantId = nilUuid }: { tenantId?: string | undefined }) =>
+  tenantId === nilUuid ? null : tenantId
 
 /** The key of a row, in hex. The ids of codes and tokens are the codes and tokens, so they are not stored. */
 export const keyOfModel = (kind: ModelKind, id: string): string => hash('sha256', `${kind}.${id}`, 'hex')

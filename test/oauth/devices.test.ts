@@ -1,8 +1,10 @@
 import * as oidc from 'openid-client'
 import t from 'tap'
+import { keyOfModel } from '../../src/oauth/store.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { type Client, startService } from '../helpers/service.ts'
 import { eventsOf, expect, look } from '../tenancy/staff.ts'
+import { openOperator } from './operator.ts'
 import { authorize, openApplication, openBrowser, request, signIn } from './relying-party.ts'
 
 const service = await startService(t, {
@@ -209,6 +211,78 @@ t.test('odd parameters of a device are errors of RFC 6749', async (t) => {
         }
       }
 })
+
+t.test(
+  'a device of a manifest’s client is of the organization that its request or its person names',
+  async (t) => {
+    const operator = openOperator(t, service)
+    const scopes = ['openid', 'organization', 'offline_access']
+    const applied = await operator.apply({ clients: { tv: { name: 'TV', kind: 'device', scopes } } })
+    await operator.keepConsents()
+    const [{ client_id: id }] = applied.json().clients
+    const config = await oidc.discovery(new URL(issuer), id, undefined, oidc.None(), {
+      execute: [oidc.allowInsecureRequests],
+    })
+    const [other, stranger] = [await service.signUp(), await service.signUp()]
+    const joined = other.post(`/api/v1/tenants/${other.tenantId}/members/`, {
+      user_id: member.id,
+      roles: ['member'],
+    })
+    await expect(201, joined)
+    await member.switchTo(other.tenantId)
+    const { memberships } = await expect(200, member.get('/api/v1/users/me/'))
+    const slug = memberships.find(({ tenant }: { tenant: { id: string } }) => tenant.id === other.tenantId)
+      .tenant.slug
+    const begin = (more: Record<string, string> = {}) =>
+      oidc.initiateDeviceAuthorization(config, { scope: 'openid organization offline_access', ...more })
+    const finish = async (started: Awaited<ReturnType<typeof begin>>) =>
+      oidc.pollDeviceAuthorizationGrant(config, { ...started, interval: 0 })
+    /** To the page of consent. `chosen`: on the page where a person chooses an organization. */
+    const enterIn = async (
+      browser: ReturnType<typeof openBrowser>,
+      { user_code }: { user_code: string },
+      chosen?: string,
+    ) => {
+      await browser.visit('/sign-in/device/')
+      const follow = async (seen: Awaited<ReturnType<typeof browser.visit>>) => {
+        let at = seen
+        for (let step = 0; step < 6 && at.refresh; step++) at = await browser.visit(at.refresh)
+        return at
+      }
+      const seen = await follow(await browser.send({ user_code }))
+      if (!chosen) return seen
+      t.equal(seen.title, 'Choose an organisation')
+      return follow(await browser.send({ tenant_id: chosen }))
+    }
+    const browser = openBrowser(service)
+    await browser.visit('/sign-in/')
+    await signIn(browser, member)
+    for (const [more, chosen, expected] of [
+      [{ organization: other.tenantId }, undefined, other.tenantId],
+      [{ scope: `openid offline_access organization:${slug}` }, undefined, other.tenantId],
+      [{}, owner.tenantId, owner.tenantId],
+    ] as const) {
+      const started = await begin(more)
+      const consent = await enterIn(browser, started, chosen)
+      t.match(consent.text, /Did you start this\?/)
+      await browser.visit((await browser.send({ decision: 'allow' })).refresh!)
+      const tokens = await finish(started)
+      t.equal(tokens.claims()!.tenant_id, expected)
+      const next = await oidc.refreshTokenGrant(config, tokens.refresh_token!)
+      t.equal(next.claims()!.tenant_id, expected)
+      const rows = await look(
+        service,
+        `select distinct tenant_id from oauth_models
+     where grant_id = (select grant_id from oauth_models where id_hash = decode($1, 'hex'))`,
+        [keyOfModel('DeviceCode', started.device_code)],
+      )
+      t.same(rows, [{ tenant_id: expected }], 'what ends the person there finds all of it')
+    }
+    const foreign = await begin({ organization: stranger.tenantId })
+    t.notMatch((await enterIn(browser, foreign)).text, /name="decision"/)
+    await t.rejects(finish(foreign), { error: 'access_denied' } as never)
+  },
+)
 
 t.test('an address has five wrong codes a minute', async (t) => {
   const started = await start()

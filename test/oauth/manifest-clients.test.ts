@@ -1,15 +1,14 @@
-import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto'
-import { join } from 'node:path'
+import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { decodeJwt } from 'jose'
 import * as oidc from 'openid-client'
 import t from 'tap'
 import { clientIdOf } from '../../src/oauth/clients/client-id.ts'
 import { holderIn, newValue } from '../../src/oauth/token-value.ts'
-import { callCli, settingsFor } from '../cli/run-cli.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { startService } from '../helpers/service.ts'
 import { formOf } from '../pages/sign-in/page-client.ts'
 import { expect, look } from '../tenancy/staff.ts'
+import { openOperator } from './operator.ts'
 import {
   type Browser,
   basicOf,
@@ -22,16 +21,10 @@ import {
   tokensFor,
 } from './relying-party.ts'
 
-const keys = randomBytes(32).toString('base64url')
-const service = await startService(t, { workers: false, env: { SECRET_KEYS: keys } })
-const env = settingsFor(service.databases, keys)
-const cli = (...args: string[]) => callCli(args, { env })
-let files = 0
-function apply(clients: object, more: object = {}) {
-  const name = `manifest${++files}.json`
-  const text = JSON.stringify({ application: 'logbook', name: 'Logbook', clients, ...more })
-  return cli('manifest:apply', '--json', '--file', join(t.testdir({ [name]: text }), name))
-}
+const service = await startService(t, { workers: false })
+const operator = openOperator(t, service)
+const { cli } = operator
+const apply = (clients: object, more: object = {}) => operator.apply({ clients, ...more })
 const scopes = ['openid', 'profile', 'email', 'organization', 'offline_access']
 const web = { name: 'Logbook', redirect_uris: [callback], first_party: true, scopes }
 const none = await apply({})
@@ -188,8 +181,7 @@ t.test(
   'a consent is for the organization that its page named, whatever another tab chose since',
   async (t) => {
     const browser = await signedIn()
-    // The clock of the operator is not that of the test.
-    await look(service, 'update manifest_clients set consents_from = to_timestamp(0) returning id')
+    await operator.keepConsents()
     const name = async (owner: typeof one) =>
       (await expect(200, owner.patch(`/api/v1/tenants/${owner.tenantId}/`, { name: owner.email }))).name
     const names = [await name(one), await name(other)]
@@ -334,8 +326,7 @@ t.test('tokens of every tenant can be for the API of a manifest, which its clien
     { change: 'added', kind: 'client', name: 'guard' },
     { change: 'added', kind: 'resource', name: 'api' },
   ])
-  // The clock of the operator is not that of the test.
-  await look(service, 'update manifest_clients set consents_from = to_timestamp(0) returning id')
+  await operator.keepConsents()
   t.same((await cli('manifest:list', '--json')).json().manifests[0].resources, [identifier])
   const { client_id: guardId } = stored.json().clients.find(({ key }: { key: string }) => key === 'guard')
   const guard = {
@@ -392,20 +383,11 @@ t.test('tokens of every tenant can be for the API of a manifest, which its clien
     'service/identifier',
   ])
     t.match(faults.said, `/resources/${at}`)
-  const elsewhere = join(
-    t.testdir({
-      'manifest.json': JSON.stringify({
-        application: 'fleet',
-        name: 'Fleet',
-        ...{ resources: { api: { ...api, scopes: [], clients: [] } } },
-      }),
-    }),
-    'manifest.json',
-  )
-  t.match(
-    (await cli('manifest:apply', '--file', elsewhere)).said,
-    'The application logbook has this identifier',
-  )
+  const fleet = await operator.apply({
+    application: 'fleet',
+    resources: { api: { ...api, scopes: [], clients: [] } },
+  })
+  t.match(fleet.said, 'The application logbook has this identifier')
 
   await apply({ web, app: spa })
   t.match(await introspect(token, guard), { error: 'invalid_client' })

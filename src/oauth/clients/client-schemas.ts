@@ -128,10 +128,10 @@ export const clientSchema = z
   })
   .meta({ id: 'OAuthClient' })
 
-/** A client as a manifest has it. A device names no organization, and a machine is of one. */
+/** A client as a manifest has it. The account of a machine is of one tenant. */
 export const manifestClient = clientChange.omit({ service_account_id: true }).extend({
   name: editable.name,
-  kind: oneOf(['web', 'spa', 'native']).default('web'),
+  kind: oneOf(['web', 'spa', 'native', 'device']).default('web'),
 })
 
 export const newClient = written(

@@ -5,7 +5,7 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { readClientId } from '../clients/client-id.ts'
 import type { RequestUnit } from '../request-unit.ts'
-import { deleteModel, keyOfModel } from '../store.ts'
+import { deleteModel, keyOfModel, tenantOf } from '../store.ts'
 import { decideDevice, findDevice, insertDevice, notePoll } from './store.ts'
 import { userCodeHashes } from './user-code.ts'
 
@@ -26,8 +26,9 @@ export const nameOfRow = (idHash: Buffer): string => `row.${idHash.toString('hex
 interface Asked {
   /** The endpoint that the library answers. */
   route(): string | undefined
-  /** The client of the request; undefined outside of one. */
+  /** The client of the request, and the tenant where its person signs in; undefined outside of one. */
   clientId(): string | undefined
+  tenantId(): string | undefined
   /** What the request of the token endpoint collects. */
   unit(): RequestUnit | null
   /** The error of a device that asks too often. */
@@ -37,7 +38,7 @@ interface Asked {
 /** The storage of device codes. */
 export function deviceCodes(
   { db, clock, sealer }: Pick<Deps, 'db' | 'clock' | 'sealer'>,
-  { route, clientId, unit, slowDown }: Asked,
+  { route, clientId, tenantId, unit, slowDown }: Asked,
 ): Adapter {
   const isOver = (createdAt: number) => createdAt + deviceSeconds * 1000 <= clock()
 
@@ -57,7 +58,9 @@ export function deviceCodes(
       // A fault of ours decides nothing.
       if (payload.error === 'server_error') return
       const since = at - deviceSeconds * 1000
-      const isDecided = await asSystem(db, reason, (tx) => decideDevice(tx, { id, payload, since }))
+      const isDecided = await asSystem(db, reason, (tx) =>
+        decideDevice(tx, { id, payload, tenantId: tenantOf({ tenantId: tenantId() }), since }),
+      )
       if (!isDecided) throw new ApiError(400, 'request_over', 'This code was used already, or is too old.')
     },
 

@@ -3,7 +3,7 @@ import type { Read } from '../../database/executor/read.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
 import type { ClientKey } from '../clients/client-id.ts'
-import { hashOfModel } from '../store.ts'
+import { hashOfModel, tenantOf } from '../store.ts'
 
 const rowName = /^row\.([\da-f]{64})$/
 
@@ -27,7 +27,7 @@ interface NewDevice {
 export function insertDevice(tx: Tx, { id, userCodeHash, client, payload, at, expiresAt }: NewDevice): void {
   tx.later(sql.unsafe`
     insert into oauth_models (id_hash, kind, user_code_hash, tenant_id, client_id, payload, created_at, expires_at)
-    values (${keyOf(id)}, 'DeviceCode', ${sql.binary(userCodeHash)}, ${client.tenantId}, ${client.id},
+    values (${keyOf(id)}, 'DeviceCode', ${sql.binary(userCodeHash)}, ${tenantOf(client)}, ${client.id},
             ${sql.jsonb(payload as never)}, ${instant(at)}, ${instant(expiresAt)})`)
 }
 
@@ -66,15 +66,17 @@ const keyRow = z.object({ id_hash: z.instanceof(Buffer) })
 interface Decision {
   id: string
   payload: { sessionUid?: string; accountId?: string; grantId?: string }
+  /** That of the person; null if a client of a manifest is refused before it has one. */
+  tenantId: string | null
   since: number
 }
 
 /** Keeps what a person decided; false if that was done before, or the device waits since before `since`. As the system role. */
-export async function decideDevice(tx: Tx, { id, payload, since }: Decision): Promise<boolean> {
+export async function decideDevice(tx: Tx, { id, payload, tenantId, since }: Decision): Promise<boolean> {
   const { sessionUid = null, accountId = null, grantId = null } = payload
   const row = await tx.maybeOne(sql.type(keyRow)`
     update oauth_models set payload = ${sql.jsonb(payload as never)}, session_id = ${sessionUid}, user_id = ${accountId},
-                            grant_id = ${grantId}
+                            grant_id = ${grantId}, tenant_id = coalesce(${tenantId}::uuid, tenant_id)
     where id_hash = ${keyOf(id)} and kind = 'DeviceCode' and ${isUndecided} and created_at > ${instant(since)}
     returning id_hash`)
   return row !== null
