@@ -18,7 +18,7 @@ import { outageLog } from './outage-log.ts'
 import { outboxRelay } from './outbox-relay.ts'
 import { retention } from './retention.ts'
 import { tenantPurge } from './tenant-purge.ts'
-import { domainCheck, invitationExpiry } from './timed-actors.ts'
+import { connectionCheck, domainCheck, invitationExpiry } from './timed-actors.ts'
 import { webhook } from './webhook.ts'
 import { webhookOnce } from './webhook-once.ts'
 
@@ -33,6 +33,7 @@ export const actors: readonly Actor[] = [
   logout,
   execution,
   invitationExpiry,
+  connectionCheck,
   domainCheck,
   tenantPurge,
   otpExpiry,
@@ -91,7 +92,7 @@ export async function startActors(
 }
 
 /** The actors that need what the API needs: they carry out its calls, sign with its keys, or read what it reads. */
-const serving: readonly Actor[] = [logout, execution, domainCheck]
+const serving: readonly Actor[] = [logout, execution, connectionCheck, domainCheck]
 
 /** What an actor lacks in this process, or null. In development an API picks its port, so no other process knows its issuer. */
 function lackOf(actor: Actor, { config, isBesideApi }: WorkerDeps): string | null {

@@ -1,6 +1,6 @@
 import type { ObjectFinders } from '../lists/find-object.ts'
 import { lister, type ObjectListers } from '../lists/list-objects.ts'
-import { connectionResource } from './connections/connection-schemas.ts'
+import { connectionResource } from './connections/show-connection.ts'
 import { connectionList, findConnection, listConnections } from './connections/store.ts'
 
 /** Loads the objects of this context as resources for decisions. */

@@ -433,6 +433,25 @@ export const de: Texts = {
         facts: [['Eintrag', record]],
         next: ['Tragen Sie ihn wieder ein, und bestätigen Sie die Domain dann erneut.'],
       }),
+      connection_certificate_ends: ({ tenantName, connection, endsAt }, { moment }) => ({
+        subject: 'Ein Zertifikat Ihres Identitätsanbieters endet bald',
+        says: [
+          `Personen von „${tenantName}“ melden sich mit der Verbindung „${connection}“ an. Das letzte Zertifikat in den Metadaten ihres Identitätsanbieters endet bald. Wenn der Anbieter mit einem neuen unterschreibt, muss die Verbindung es kennen.`,
+        ],
+        facts: [['Endet', moment(endsAt)]],
+        next: [
+          'Lassen Sie sich die neuen Metadaten geben, und geben Sie sie der Verbindung. Kennt die Verbindung die Adresse der Metadaten, so gelten neue Zertifikate dort von selbst.',
+        ],
+      }),
+      connection_activator_left: ({ tenantName, connection }) => ({
+        subject: 'Aktivieren Sie eine Verbindung neu',
+        says: [
+          `Personen von „${tenantName}“ melden sich mit der Verbindung „${connection}“ an. Die Person, die sie aktiviert hat, ist nicht mehr dabei oder darf weniger als damals. Die Verbindung funktioniert weiter.`,
+        ],
+        next: [
+          'Probieren Sie die Verbindung selbst aus, und aktivieren Sie sie neu, damit ein heutiger Eigentümer für sie einsteht.',
+        ],
+      }),
       impersonated: ({ tenantName, actor, reason }) => ({
         subject: 'Jemand hat in einer Organisation in Ihrem Namen gehandelt',
         says: [

@@ -448,6 +448,29 @@ export const en = {
           next: ['Add the record again, and then verify the domain again.'],
         }),
       ),
+      connection_certificate_ends: mail<{ tenantName: string; connection: string; endsAt: number }>(
+        ({ tenantName, connection, endsAt }, { moment }) => ({
+          subject: 'A certificate of your identity provider ends soon',
+          says: [
+            `People of “${tenantName}” sign in by the connection “${connection}”. The last certificate in the metadata of its identity provider ends soon. When the identity provider signs with a new one, the connection has to know it.`,
+          ],
+          facts: [['Ends', moment(endsAt)]],
+          next: [
+            'Ask who runs the identity provider for the new metadata, and give it to the connection. If the connection has the address of the metadata, new certificates there count by themselves.',
+          ],
+        }),
+      ),
+      connection_activator_left: mail<{ tenantName: string; connection: string }>(
+        ({ tenantName, connection }) => ({
+          subject: 'Activate a connection anew',
+          says: [
+            `People of “${tenantName}” sign in by the connection “${connection}”. The person who activated it has left, or may do less than then. It goes on to work.`,
+          ],
+          next: [
+            'Try the connection yourself, and activate it anew, so that a present owner vouches for it.',
+          ],
+        }),
+      ),
       impersonated: mail<{ tenantName: string; actor: string; reason: string }>(
         ({ tenantName, actor, reason }) => ({
           subject: 'Someone acted as you in an organisation',

@@ -33,6 +33,7 @@ export const frozenPolicies = [
   'connections system_reads: select to bailiwick_system using true',
   'connections system_seals: update to bailiwick_system using true check true',
   `connections worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
+  'connections worker_reads: select to bailiwick_worker using true',
   'daily_counts system_all: all to bailiwick_system using true check true',
   'daily_counts worker_all: all to bailiwick_worker using true check true',
   'dead_letters worker_all: all to bailiwick_worker using true check true',

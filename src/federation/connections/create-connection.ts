@@ -8,7 +8,8 @@ import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { Caller } from '../../request/caller.ts'
 import { whyNotCalled } from '../call-upstream.ts'
 import { checkedMapping } from './check-mapping.ts'
-import { type NewConnection, settingsOf } from './connection-schemas.ts'
+import type { NewConnection } from './connection-schemas.ts'
+import { settingsOf } from './show-connection.ts'
 import {
   type ConnectionKey,
   type ConnectionRow,
@@ -63,6 +64,7 @@ export async function createConnection(
     tested_at: null,
     activated_by: null,
     activated_at: null,
+    activator_left_at: null,
     created_at: at,
     version: 1,
   }

@@ -5,7 +5,7 @@ import { changesBetween } from '../../messages/audit/append-audit.ts'
 import { recordChange } from '../../messages/audit/record-change.ts'
 import { assertAmong } from '../../request/answer/etag.ts'
 import type { Caller } from '../../request/caller.ts'
-import { settingsOf } from './connection-schemas.ts'
+import { settingsOf } from './show-connection.ts'
 import { type ConnectionRow, deleteConnection } from './store.ts'
 
 /** Deletes a locked connection. */

@@ -37,5 +37,6 @@ export async function readIdentityProvider(
       pem,
     })),
     read_at: rfc3339(at),
+    fault: null,
   }
 }

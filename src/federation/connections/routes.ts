@@ -6,17 +6,11 @@ import { Versioned } from '../../request/answer/etag.ts'
 import { changesOnly } from '../../request/body/changes-only.ts'
 import { pathId } from '../../request/path-id.ts'
 import { type LoadTarget, overtaken, type Route, route, type Target } from '../../request/route.ts'
-import {
-  connectionChange,
-  connectionResource,
-  connectionSchema,
-  newConnection,
-  showConnection,
-  withoutSecret,
-} from './connection-schemas.ts'
+import { connectionChange, newConnection, withoutSecret } from './connection-schemas.ts'
 import { createConnection } from './create-connection.ts'
 import { removeConnection } from './delete-connection.ts'
 import { readIdentityProvider } from './identity-provider.ts'
+import { connectionResource, connectionSchema, showConnection } from './show-connection.ts'
 import { connectionList, countConnections, findConnection, listConnections, lockConnection } from './store.ts'
 import { beginTest } from './test-connection.ts'
 import { readChange, updateConnection } from './update-connection.ts'

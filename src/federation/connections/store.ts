@@ -21,13 +21,15 @@ export type MappingRule = z.infer<typeof mappingRule>
 const oidcConfig = z.object({ issuer: z.string(), client_id: z.string(), scopes: z.array(z.string()) })
 export type OidcConfig = z.infer<typeof oidcConfig>
 
-const samlConfig = z.object({
+export const samlConfig = z.object({
   /** Where it publishes its metadata, which is read again daily; null: it was uploaded. */
   metadata_url: z.string().nullable(),
   entity_id: z.string(),
   sign_in_url: z.string(),
   certificates: z.array(z.object({ sha256: z.string(), ends_at: z.iso.datetime(), pem: z.string() })),
   read_at: z.iso.datetime(),
+  /** Why the metadata that is at the address now does not count. */
+  fault: z.string().nullable(),
 })
 /** What the metadata of an identity provider says. */
 export type SamlConfig = z.infer<typeof samlConfig>
@@ -45,6 +47,7 @@ const shared = z.object({
   tested_at: z.number().nullable(),
   activated_by: z.uuid().nullable(),
   activated_at: z.number().nullable(),
+  activator_left_at: z.number().nullable(),
   created_at: z.number(),
   version: z.number(),
 })
@@ -62,7 +65,7 @@ export interface ConnectionKey {
 
 const columns = sql.fragment`
   id, name, kind, status, config, subject_attribute, mapping, jit, trusts_mfa, directory_subject, tested_by, tested_at,
-  activated_by, activated_at, created_at, version`
+  activated_by, activated_at, activator_left_at, created_at, version`
 
 /** The connections of a tenant. */
 export const connectionList = defineList({
@@ -137,6 +140,7 @@ export function changeConnection(
       trusts_mfa = ${row.trusts_mfa}, directory_subject = ${row.directory_subject}, tested_by = ${row.tested_by},
       tested_at = ${row.tested_at === null ? null : instant(row.tested_at)}, activated_by = ${row.activated_by},
       activated_at = ${row.activated_at === null ? null : instant(row.activated_at)},
+      activator_left_at = ${row.activator_left_at === null ? null : instant(row.activator_left_at)},
       version = version + 1, updated_at = ${instant(at)}
     where tenant_id = ${tenantId} and id = ${row.id}`)
 }

@@ -9,12 +9,13 @@ import { assertAmong } from '../../request/answer/etag.ts'
 import type { Caller } from '../../request/caller.ts'
 import { holderOf } from '../../tenancy/roles/grantable-roles.ts'
 import { checkedMapping } from './check-mapping.ts'
-import { type ConnectionChange, connectionResource, isOtherSignIn, settingsOf } from './connection-schemas.ts'
+import type { ConnectionChange } from './connection-schemas.ts'
 import { assertCallable, sealSecret } from './create-connection.ts'
 import { readIdentityProvider } from './identity-provider.ts'
+import { connectionResource, isOtherSignIn, settingsOf } from './show-connection.ts'
 import { type ConnectionRow, changeConnection, type SamlConfig } from './store.ts'
 
-// draft ⇄ active ⇄ disabled. A change of whom it signs in, or of what they get, makes a draft of it, which has to be tried again: an
+// draft ⇄ active ⇄ disabled; active → active by another owner, who has tried it since. A change of whom it signs in, or of what they get, makes a draft of it, which has to be tried again: an
 // admin who changes a provider must not speak with the voice of the owner who activated it.
 
 /** Reads the metadata that a change gives, before its transaction; null without. 400 for what connections of another kind have. */
@@ -54,7 +55,7 @@ export async function updateConnection(
   const isOther = isOtherSignIn(before, edited)
   const settled = isOther ? { ...edited, status: 'draft' as const, tested_by: null, tested_at: null } : edited
   const after = withStatus(settled, status, caller, at)
-  const isActivated = status === 'active' && settled.status !== 'active'
+  const isActivated = after.activated_at !== before.activated_at
   if (isDeepStrictEqual(after, before) && secret === undefined) return before
   changeConnection(tx, after, {
     tenantId,
@@ -109,19 +110,24 @@ function withStatus(
   caller: Caller,
   at: number,
 ): ConnectionRow {
-  if (status === undefined || status === row.status) return row
+  if (status === undefined) return row
   if (status === 'disabled') return { ...row, status }
-  const isPermitted = caller.readerBy('connection:activate')(connectionResource(row)) !== null
-  if (caller.token !== 'access' || !isPermitted)
+  const isPermitted =
+    caller.token === 'access' && caller.readerBy('connection:activate')(connectionResource(row)) !== null
+  const isTried = row.tested_by === caller.userId
+  const isTriedAnew = isTried && row.tested_at! > (row.activated_at ?? 0)
+  // What was read can be sent back: an active connection stays as it is, unless it is to be activated anew.
+  if (row.status === 'active' && !(isPermitted && isTriedAnew)) return row
+  if (!isPermitted)
     throw new ApiError(
       403,
       'permission_denied',
       'Activating a connection takes a session with connection:activate, as owners have it.',
     )
-  if (row.tested_by !== caller.userId)
+  if (!isTried)
     throw invalidState(
       'Sign in by this connection first, as it is now: POST to test/ gives the address.',
       row.status,
     )
-  return { ...row, status, activated_by: caller.userId, activated_at: at }
+  return { ...row, status, activated_by: caller.userId, activated_at: at, activator_left_at: null }
 }

@@ -38,6 +38,7 @@ type AuditAction =
   | 'webhook:disable'
   | 'webhook:throttle'
   | 'decision:throttle'
+  | 'connection:check'
   | 'domain:check'
   | 'api_key:revoke'
 

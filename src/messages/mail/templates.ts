@@ -58,6 +58,8 @@ export const templates = {
   ...approvalTemplates,
   domain_missing: notice({ tenantName: name, domain: z.string(), record: z.string(), until: moment }),
   domain_lost: notice({ tenantName: name, domain: z.string(), record: z.string() }),
+  connection_certificate_ends: notice({ tenantName: name, connection: name, endsAt: moment }),
+  connection_activator_left: notice({ tenantName: name, connection: name }),
   impersonated: notice({ firstName: name, tenantName: name, actor: z.string(), reason }),
 }
 

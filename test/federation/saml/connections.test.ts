@@ -2,13 +2,17 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
+import { checkConnections } from '../../../src/federation/connections/check-connections.ts'
 import { colleague } from '../../helpers/colleague.ts'
+import { proveAddress } from '../../helpers/prove-address.ts'
+import { query, rowsOf } from '../../helpers/query.ts'
 import { type Client, type Json, startService } from '../../helpers/service.ts'
 import { idp, next, other } from './certificates.ts'
 import { answerTo, honest, idpEntityId, metadataXml } from './identity-provider.ts'
 
 const service = await startService(t, { env: { FEDERATION_ALLOWED_HOSTS: 'localhost' } })
 const at = '/api/v1/connections/'
+const day = 24 * 3_600_000
 const pathOf = ({ id }: Json) => `${at}${id}/`
 
 /** What the identity provider publishes at `place`. */
@@ -47,6 +51,16 @@ const activated = async (owner: Client, saml: object): Promise<Json> => {
   const { status, body } = await owner.patch(pathOf(made), { status: 'active' })
   if (status !== 200) throw new Error(JSON.stringify(body))
   return body
+}
+/** The daily look at connections, a day later. */
+const nextDay = async (...people: Client[]) => {
+  service.advance(day)
+  for (const person of people) Object.assign(person, await service.logIn(person))
+  return checkConnections({ worker: service.worker!.db, service: service.worker!.service }, service.now())
+}
+const lettersTo = async ({ tenantId }: Client) => {
+  const mails = `select template from mails where tenant_id = '${tenantId}' and template like 'connection_%'`
+  return (await rowsOf(service.databases.superuser, mails)).map(({ template }) => template)
 }
 const fault = (field: string) => ({ status: 400, body: { errors: [{ field }] } })
 
@@ -269,3 +283,82 @@ t.test("an admin's identity provider does not become the voice of the owner", as
   t.match(await admin.patch(pathOf(active), { status: 'active' }), { status: 403 })
   t.match(await owner.patch(pathOf(active), { status: 'active' }), { status: 409 }, 'the admin tried it')
 })
+
+t.test(
+  'metadata at an address is read daily, and its certificates count while it is the same provider',
+  async (t) => {
+    const owner = await service.signUp()
+    const active = await activated(owner, { metadata_url: place })
+    const read = async (xml: string) => {
+      published.xml = xml
+      await nextDay(owner)
+      return (await owner.get(pathOf(active))).body
+    }
+    t.same((await read(metadataXml(idp.certificate))).saml, active.saml, 'nothing changed')
+    const rotated = await read(metadataXml(next.certificate))
+    t.match(rotated, { status: 'active', saml: { fault: null } })
+    t.not(rotated.saml.certificates[0].sha256, active.saml.certificates[0].sha256)
+    const forged = metadataXml(other.certificate).replace(idpEntityId, 'https://other.example')
+    for (const [xml, fault] of [
+      [forged, /of another identity provider: https:\/\/other\.example/],
+      ['<html/>', /not the metadata of SAML/],
+    ] as const)
+      t.match(await read(xml), { status: 'active', saml: { ...rotated.saml, fault } })
+    t.same((await read(metadataXml(next.certificate))).saml, rotated.saml)
+    const { results } = (await owner.get('/api/v1/audit-log/?action=connection:check')).body
+    t.match(results, [{ actor: { type: 'system' }, changes: { saml: Object } }])
+    t.equal(results.length, 1)
+    published.xml = metadataXml(idp.certificate)
+  },
+)
+
+t.test('owners are reminded 30, 7 and 1 days before the last certificate ends, once each', async (t) => {
+  const owner = await service.signUp()
+  await proveAddress(service, owner)
+  const active = await activated(owner, uploaded)
+  const endsAt = new Date(service.now() + 32.5 * day).toISOString()
+  await query(
+    service.databases.superuser,
+    `update connections set config = jsonb_set(config, '{certificates,0,ends_at}', '"${endsAt}"') where id = '${active.id}'`,
+  )
+  const reminded: number[] = []
+  for (let n = 1, before = 0; n <= 35; n++) {
+    await nextDay()
+    await checkConnections({ worker: service.worker!.db, service: service.worker!.service }, service.now())
+    const { length } = await lettersTo(owner)
+    if (length > before) reminded.push(n)
+    before = length
+  }
+  t.same(reminded, [3, 26, 32])
+  t.match(await service.mailTo(owner.email, 'certificate'), { text: /Nordwind/ })
+})
+
+t.test(
+  'when the person who activated a connection holds less, another owner activates it anew',
+  async (t) => {
+    const owner = await service.signUp()
+    const second = await colleague(service, owner, 'owner')
+    await proveAddress(service, owner, second)
+    const active = await activated(owner, uploaded)
+    await nextDay(owner, second)
+    t.same(await lettersTo(owner), [])
+    await second.switchTo(owner.tenantId)
+    const members = `/api/v1/tenants/${owner.tenantId}/members/`
+    const { results } = (await second.get(members)).body
+    const { id } = results.find(({ user_id }: Json) => user_id === owner.id)
+    t.match(await second.patch(`${members}${id}/`, { roles: ['member'] }), { status: 200 })
+    for (let n = 0; n < 3; n++) await nextDay(second)
+    await second.switchTo(owner.tenantId)
+    t.same(await lettersTo(owner), ['connection_activator_left'], 'one mail, to the owner who is left')
+    t.match((await second.get(pathOf(active))).body, { status: 'active', activator_left_at: String })
+    t.match(
+      await second.patch(pathOf(active), { status: 'active' }),
+      { body: { activator_left_at: String } },
+      'it was not tried since',
+    )
+    await post(active, answerTo(await begin(second, active), service.now()))
+    t.match(await second.patch(pathOf(active), { status: 'active' }), {
+      body: { status: 'active', activator_left_at: null },
+    })
+  },
+)

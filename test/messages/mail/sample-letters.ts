@@ -73,6 +73,12 @@ export const samples: { [Name in TemplateName]: Variables<Name> } = {
     record: '_bailiwick.nordwind.example TXT "bailiwick-verification=0f3c"',
     until: Date.UTC(2026, 10, 30, 9),
   },
+  connection_certificate_ends: {
+    tenantName,
+    connection: 'Nordwind',
+    endsAt: Date.UTC(2026, 11, 30, 9),
+  },
+  connection_activator_left: { tenantName, connection: 'Nordwind' },
   domain_lost: {
     tenantName,
     domain: 'nordwind.example',
