@@ -35,6 +35,8 @@ export const router = createRouter({
     inOrganisation('/organisation', 'OrganisationPage'),
     inOrganisation('/members', 'MembersPage'),
     inOrganisation('/invitations', 'InvitationsPage'),
+    inIntegrations('/domains', 'DomainsPage'),
+    inIntegrations('/domains/$id', 'DomainPage'),
     inIntegrations('/service-accounts', 'AccountsPage'),
     inIntegrations('/service-accounts/$id', 'AccountPage'),
     inIntegrations('/applications', 'ApplicationsPage'),

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { issuer, signingAlgorithms } from '../api/client.ts'
-import { CopyButton } from '../parts/copy.tsx'
+import { CopyButton, CopyValue } from '../parts/copy.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { SelectField } from '../parts/field.tsx'
 import { Notice } from '../parts/notice.tsx'
@@ -15,15 +15,8 @@ import type { Registered } from './application-form.tsx'
 import { redirectUriFor, snippets } from './snippets.ts'
 import { texts } from './texts.ts'
 
-const Value = ({ text, of }: { text: string; of: string }) => (
-  <span className="value">
-    <code>{text}</code>
-    <CopyButton text={text} of={of} />
-  </span>
-)
-
 const values = (of: string, all: readonly string[]) =>
-  all.length > 0 && all.map((text) => <Value key={text} {...{ text, of }} />)
+  all.length > 0 && all.map((text) => <CopyValue key={text} {...{ text, of }} />)
 
 /** What signs the ID tokens of a client: the service may not offer what the client would have (discovery says so). */
 function useAlgorithm({ id_token_signed_response_alg: wanted }: OAuthClient): string {
@@ -41,7 +34,7 @@ export function SettingsCard({ client, secret }: Registered) {
   const algorithm = useAlgorithm(client)
   const isMachine = client.kind === 'machine'
   const account = useAccounts().data?.results.find(({ id }) => id === client.service_account_id)
-  const one = (label: string, text: string) => [label, <Value text={text} of={label} />] as const
+  const one = (label: string, text: string) => [label, <CopyValue text={text} of={label} />] as const
   return (
     <Card title={words.title} about={words.about}>
       <div className="card-body">
@@ -50,7 +43,7 @@ export function SettingsCard({ client, secret }: Registered) {
             one(words.issuer, issuer),
             one(words.discovery, `${issuer}/.well-known/openid-configuration`),
             one(words.id, client.id),
-            [words.secret, secret && <Value text={secret} of={words.secret} />],
+            [words.secret, secret && <CopyValue text={secret} of={words.secret} />],
             [words.redirect, values(words.redirect, client.redirect_uris)],
             [words.logout, values(words.logout, client.post_logout_redirect_uris)],
             one(words.scopes, client.scopes.join(' ')),

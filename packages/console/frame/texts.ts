@@ -44,6 +44,7 @@ export const texts = {
     organisation: 'Organisation',
     overview: 'Overview',
     settings: 'Settings',
+    domains: 'Domains',
     profile: 'Profile',
     security: 'Security',
     keys: 'API keys',

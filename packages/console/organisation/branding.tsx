@@ -6,10 +6,11 @@ import { asProblem } from '../api/problem.ts'
 import { changed } from '../parts/approvable.ts'
 import { Button } from '../parts/button.tsx'
 import { TextField } from '../parts/field.tsx'
+import { FormCard } from '../parts/form-card.tsx'
 import { Fault } from '../parts/notice.tsx'
 import { textOf } from '../session/use-submit.ts'
 import { BrandPreview, type Draft, localLogo } from './brand-preview.tsx'
-import { Form, type Shown, useSave } from './settings.tsx'
+import { type Shown, useSave } from './settings.tsx'
 import { texts } from './texts.ts'
 
 const { branding: words } = texts
@@ -34,7 +35,7 @@ export function BrandingCard({ fixed, ...read }: Shown) {
     autoComplete: 'off',
   })
   return (
-    <Form
+    <FormCard
       title={words.title}
       about={words.about}
       save={save}
@@ -62,7 +63,7 @@ export function BrandingCard({ fixed, ...read }: Shown) {
         <TextField {...text('privacy_url')} type="url" placeholder="https://" />
         <TextField {...text('support_email')} type="email" />
       </div>
-    </Form>
+    </FormCard>
   )
 }
 

@@ -1,14 +1,12 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
 import { call, type Input } from '../api/client.ts'
 import { approvable } from '../parts/approvable.ts'
-import { Button } from '../parts/button.tsx'
 import { confirmed } from '../parts/confirmation.tsx'
+import { CopyValue } from '../parts/copy.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { CheckField, SelectField, TextArea, TextField } from '../parts/field.tsx'
-import { Card } from '../parts/page.tsx'
-import { Refused } from '../parts/refused.tsx'
+import { FormCard } from '../parts/form-card.tsx'
 import { Time } from '../parts/time.tsx'
 import { sessionQuery, useProfile } from '../session/session.ts'
 import { textOf, useSubmit } from '../session/use-submit.ts'
@@ -49,7 +47,7 @@ const zones = Intl.supportedValuesOf('timeZone')
 
 export function GeneralCard({ fixed, ...read }: Shown) {
   const { general: words } = texts
-  const { name, slug, created_at: created, member_count: members, settings } = read.tenant
+  const { id, name, slug, created_at: created, member_count: members, settings } = read.tenant
   const save = useSave(
     read,
     (form) => ({
@@ -62,7 +60,7 @@ export function GeneralCard({ fixed, ...read }: Shown) {
     words.done,
   )
   return (
-    <Form title={words.title} save={save} go={words.save} fixed={fixed}>
+    <FormCard title={words.title} save={save} go={words.save} fixed={fixed}>
       <TextField
         label={words.name}
         name="name"
@@ -106,11 +104,12 @@ export function GeneralCard({ fixed, ...read }: Shown) {
               <code>{slug}</code> <span className="muted small">{words.slugHint}</span>
             </>,
           ],
+          [words.id, <CopyValue text={id} of={words.id} />],
           [words.members, members.toLocaleString('en')],
           [words.created, <Time at={created} form="day" />],
         ]}
       />
-    </Form>
+    </FormCard>
   )
 }
 
@@ -131,7 +130,7 @@ export function EntryCard({ fixed, ...read }: Shown) {
     words.done,
   )
   return (
-    <Form title={words.title} save={save} go={words.save} fixed={fixed}>
+    <FormCard title={words.title} save={save} go={words.save} fixed={fixed}>
       <CheckField
         name="mfa"
         label={words.mfa}
@@ -152,52 +151,6 @@ export function EntryCard({ fixed, ...read }: Shown) {
         defaultValue={domains.join('\n')}
         disabled={fixed}
       />
-    </Form>
-  )
-}
-
-export function Form({
-  title,
-  about,
-  save,
-  go,
-  fixed,
-  onChange,
-  beside,
-  children,
-}: {
-  title: string
-  about?: string
-  save: ReturnType<typeof useSubmit>
-  go: string
-  fixed: boolean
-  onChange?: (form: FormData) => void
-  /** Below the fields. */
-  beside?: ReactNode
-  children: ReactNode
-}) {
-  return (
-    <form
-      onSubmit={save.onSubmit}
-      onInput={({ currentTarget }) => onChange?.(new FormData(currentTarget))}
-      noValidate
-    >
-      <Card
-        title={title}
-        about={about}
-        foot={
-          !fixed && (
-            <Button type="submit" kind="primary" busy={save.busy}>
-              {go}
-            </Button>
-          )
-        }
-      >
-        <div className="card-body">
-          <Refused problem={save.problem}>{children}</Refused>
-        </div>
-        {beside}
-      </Card>
-    </form>
+    </FormCard>
   )
 }

@@ -5,6 +5,7 @@ export const texts = {
   general: {
     title: 'General',
     name: 'Name',
+    id: 'Id',
     slug: 'Short name',
     slugHint: 'It is part of addresses, and cannot change.',
     zone: 'Time zone',

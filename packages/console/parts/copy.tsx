@@ -21,6 +21,14 @@ export function CopyButton({ text, label = texts.copy, of }: { text: string; lab
   )
 }
 
+/** A text to copy; `of` names it. */
+export const CopyValue = ({ text, of }: { text: string; of: string }) => (
+  <span className="value">
+    <code>{text}</code>
+    <CopyButton text={text} of={of} />
+  </span>
+)
+
 /** Saves a text as a file, without asking the service for it again. */
 export function saveText(name: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type: 'text/plain' }))
