@@ -48,6 +48,7 @@ async function oneChain(answers: Answer[], service: Service): Promise<string | n
 export const applicationRaces: Race[] = [
   {
     what: 'an application exchanges a code once',
+    rounds: 200,
     prepare: async (service) => (await withCode(service)).exchange,
     async judge(answers, service) {
       const won = answers.filter(({ status }) => status === 200).length
@@ -56,6 +57,7 @@ export const applicationRaces: Race[] = [
   },
   {
     what: 'a refresh token of an application has one successor',
+    rounds: 200,
     async prepare(service) {
       const { token, exchange } = await withCode(service)
       const { refresh_token } = (await exchange()).body

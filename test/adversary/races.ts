@@ -18,6 +18,8 @@ import { type Attack, Tally } from './attack.ts'
 export interface Race {
   what: string
   prepare(service: Service): Promise<(n: number) => Promise<Answer>>
+  /** How often the whole attack repeats it; 20 times if not given. */
+  rounds?: number
   /** The number of successes; 1 if not given. */
   winners?: number
   /** Judges all answers in another way than by the number of successes. Gives a fault or null. */
@@ -34,7 +36,8 @@ export const races: Attack = {
     // Opens the connections of client and database. Else the first request has ended before the others are read.
     await run(new Tally(), service, list[0]!, parallel)
     for (const race of list)
-      for (let round = 0; round < stage.pick(1, 2, 20); round++) await run(tally, service, race, parallel)
+      for (let round = 0; round < stage.pick(1, 2, race.rounds ?? 20); round++)
+        await run(tally, service, race, parallel)
     tally.figures.push(`${list.length} races of ${parallel}`)
   },
 }
