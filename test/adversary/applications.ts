@@ -3,9 +3,12 @@ import type { Client, Service } from '../helpers/service.ts'
 import {
   type Application,
   authorize,
+  basicOf,
   callback,
   openApplication,
   openBrowser,
+  openMachine,
+  postForm,
   request,
   tokensFor,
 } from '../oauth/relying-party.ts'
@@ -19,6 +22,7 @@ export interface Estate {
   /** Without a secret: a browser runs it. */
   page: Application
   tv: Application
+  machine: Application
   cookie: string
   /** The Authorization header of the shop. */
   basic: string
@@ -31,6 +35,7 @@ export interface Estate {
     deviceCode: string
     userCode: string
     requestUri: string
+    machineToken: string
   }
   resource: { id: string; identifier: string }
   /** The verifier of the code that `newCode` gives. */
@@ -45,6 +50,9 @@ export async function openEstate(service: Service): Promise<Estate> {
   const shop = await openApplication(service, owner, more)
   const page = await openApplication(service, owner, { ...more, kind: 'spa' })
   const tv = await openApplication(service, owner, { kind: 'device', redirect_uris: [] })
+  const machine = await openMachine(service, owner)
+  const asMachine = { grant_type: 'client_credentials', scope: 'member:list' }
+  const ofMachine = await postForm(service, '/oauth/token', asMachine, basicOf(machine))
   const { browser, tokens } = await tokensFor(service, shop, owner)
   const api = `${service.deps.publicUrl()}/api/v1`
   const forApi = await tokensFor(service, shop, owner, { scope: 'openid member:list', resource: api })
@@ -69,6 +77,7 @@ export async function openEstate(service: Service): Promise<Estate> {
     shop,
     page,
     tv,
+    machine,
     basic,
     cookie: [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; '),
     secrets: {
@@ -79,6 +88,7 @@ export async function openEstate(service: Service): Promise<Estate> {
       deviceCode: device.device_code,
       userCode: device.user_code,
       requestUri: ((await pushed.json()) as { request_uri: string }).request_uri,
+      machineToken: ofMachine.body.access_token,
     },
     resource: { id: resource.id, identifier },
     async newCode() {

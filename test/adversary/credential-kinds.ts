@@ -107,6 +107,7 @@ async function secretsOf({ secrets, shop, newCode }: Estate): Promise<Record<str
     'device code': secrets.deviceCode,
     'user code': secrets.userCode,
     request_uri: secrets.requestUri,
+    'token of a machine': secrets.machineToken,
     'secret of a client': shop.secret,
     code: (await newCode()).code,
   }

@@ -172,7 +172,7 @@ async function secretsAtEndpoints(tally: Tally, service: Service, own: Estate, t
           }),
         )
     for (const path of ['/oauth/userinfo', '/api/v1/users/me/'])
-      if (!['access', 'apiToken'].includes(kind))
+      if (!['access', 'apiToken', 'machineToken'].includes(kind))
         await compare(`${kind} at ${path}`, value, (value) =>
           fetch(service.url + path, { headers: { Authorization: `Bearer ${value}` } }),
         )

@@ -1,5 +1,9 @@
+import { nilUuid } from '../../src/crypto/uuid.ts'
+import { asSystem } from '../../src/database/executor/transaction.ts'
+import { clientIdOf, manifestRowId } from '../../src/oauth/clients/client-id.ts'
+import { putManifestClient } from '../../src/oauth/clients/manifest-store.ts'
 import type { Service } from '../helpers/service.ts'
-import { callback } from '../oauth/relying-party.ts'
+import { basicOf, callback } from '../oauth/relying-party.ts'
 import { type Estate, openEstate, otherAddresses, stillWorks } from './applications.ts'
 import type { Attack, Tally } from './attack.ts'
 
@@ -15,6 +19,7 @@ export const openidFuzz: Attack = {
   async run(stage, tally) {
     const service = await stage.fresh({ workers: false, env: { RATE_LIMIT_ENABLED: 'false' } })
     const [own, theirs] = [await openEstate(service), await openEstate(service)]
+    const logbook = await openLogbook(service)
     const random = randomOf(seed)
     const seen = new Map<string, number>()
     const total = stage.pick(240, 4_000, 20_000)
@@ -26,7 +31,7 @@ export const openidFuzz: Attack = {
       // Codes last a minute of the machine.
       if (performance.now() > codes.at + 30_000)
         codes = { at: performance.now(), fresh: [await own.newCode(), await theirs.newCode()] }
-      const world = { own, theirs, codes: codes.fresh, service }
+      const world = { own, theirs, logbook, codes: codes.fresh, service }
       const shots = Array.from({ length: lanes }, () => garble(shotOf(world, random), theirs, random))
       await Promise.all(shots.map((shot) => send(tally, service, shot, seen)))
     }
@@ -65,13 +70,26 @@ interface Shot {
   path: string
   fields: Fields
   headers: Record<string, string>
+  /** The fields without which it would be right. */
+  kept?: RegExp
 }
 
 interface World {
   own: Estate
   theirs: Estate
+  /** The `client_id` of an application of all tenants. */
+  logbook: string
   codes: Code[]
   service: Service
+}
+
+/** An application of a manifest, which asks nobody for a consent. */
+async function openLogbook({ deps }: Service): Promise<string> {
+  const id = manifestRowId('logbook', 'web')
+  const fields = { name: 'Logbook', kind: 'web', redirect_uris: [callback], first_party: true }
+  const row = { id, application: 'logbook', key: 'web', fields, voids: false, at: deps.clock() }
+  await asSystem(deps.db, 'manifests belong to no tenant', async (tx) => putManifestClient(tx, row))
+  return clientIdOf({ tenantId: nilUuid, id })
 }
 
 const oneOf = <T>(random: Random, list: readonly T[]): T => list[random(list.length)]!
@@ -81,7 +99,8 @@ const fieldsOf = (fields: Record<string, string>): Fields =>
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 
 function shotOf(world: World, random: Random): Shot {
-  const { own, theirs } = world
+  const { own, theirs, logbook } = world
+  const asMachine = basicOf(own.machine)
   const [mine, foreign] = world.codes as [Code, Code]
   const exchange = { grant_type: 'authorization_code', redirect_uri: callback }
   const refresh = (token: string) => ({ grant_type: 'refresh_token', refresh_token: token })
@@ -151,6 +170,18 @@ function shotOf(world: World, random: Random): Shot {
         anonymous,
       ),
     () => token({ grant_type: 'client_credentials', scope: 'member:list' }),
+    () => ({
+      ...token(
+        { grant_type: 'client_credentials', scope: 'member:list', resource: theirs.resource.identifier },
+        asMachine,
+      ),
+      kept: /^resource$/,
+    }),
+    () => token({ ...exchange, code: mine.code, code_verifier: mine.verifier }, asMachine),
+    () => token(refresh(oneOf(random, Object.values(own.secrets))), asMachine),
+    () => token({ grant_type: deviceGrant, device_code: own.secrets.deviceCode }, asMachine),
+    () => post('/oauth/introspect', { token: oneOf(random, foreignTokens) }, asMachine),
+    () => post('/oauth/revoke', { token: oneOf(random, Object.values(own.secrets)) }, asMachine),
     () =>
       token({
         grant_type: oneOf(random, otherGrants),
@@ -186,6 +217,13 @@ function shotOf(world: World, random: Random): Shot {
       get('/oauth/authorize', { ...fieldsWithout(asked, /code_challenge/), client_id: own.page.client.id }),
     () => get('/oauth/authorize', { client_id: own.shop.client.id, request_uri: secrets.requestUri }),
     () => get('/oauth/authorize', { ...asked, organization: theirs.owner.tenantId }),
+    () => get('/oauth/authorize', { ...asked, client_id: own.machine.client.id }),
+    () =>
+      get('/oauth/authorize', {
+        ...asked,
+        client_id: logbook,
+        organization: oneOf(random, [theirs.owner.tenantId, theirs.shop.client.id, logbook, 'x']),
+      }),
     () => get(`/oauth/authorize/${oneOf(random, ['x', 'a'.repeat(64), secrets.userCode])}`, {}),
     () =>
       get('/oauth/logout', { id_token_hint: `${secrets.idToken}x`, post_logout_redirect_uri: callback }, ''),
@@ -268,7 +306,7 @@ const otherNames = [
 /** Changes up to three parts. What is put in is never what would make the request right. */
 function garble(shot: Shot, theirs: Estate, random: Random): Shot {
   const fields: Fields = shot.fields.map(([name, value]) => [name, value])
-  const { headers } = shot
+  const { headers, kept = /^organization$/ } = shot
   let { method } = shot
   const foreign = [
     theirs.shop.client.id,
@@ -278,7 +316,7 @@ function garble(shot: Shot, theirs: Estate, random: Random): Shot {
   ]
   for (let n = random(4); n > 0; n--) {
     const place = random(fields.length + 1)
-    if (fields[place]?.[0] === 'organization') continue // without it the request is right
+    if (kept.test(fields[place]?.[0] ?? '')) continue
     const value = random(4) ? oneOf(random, odd) : encodeURIComponent(oneOf(random, foreign))
     const kind = random(8)
     if (kind < 2 && fields[place]) fields[place][1] = value
