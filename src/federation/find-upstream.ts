@@ -5,6 +5,10 @@ import type { SocialProvider } from '../settings/social-providers.ts'
 import { connectionUpstream } from './connections/connection-upstream.ts'
 import { findConnectionClient } from './connections/store.ts'
 import { anyOidc } from './providers/any-oidc.ts'
+import { apple } from './providers/apple.ts'
+import { gitHub } from './providers/github.ts'
+import { google } from './providers/google.ts'
+import { microsoft } from './providers/microsoft.ts'
 import type { Upstream } from './upstream.ts'
 
 type FindDeps = Pick<Deps, 'config' | 'clock' | 'db' | 'sealer' | 'publicUrl'>
@@ -28,11 +32,17 @@ async function findConnection(deps: FindDeps, id: string): Promise<Upstream | nu
   return connection?.status === 'active' ? connectionUpstream(deps, connection) : null
 }
 
-function providerUpstream(deps: FindDeps, provider: SocialProvider): Upstream | null {
+function providerUpstream(deps: FindDeps, provider: SocialProvider): Upstream {
   switch (provider.kind) {
+    case 'google':
+      return google(deps, provider)
+    case 'github':
+      return gitHub(deps, provider)
+    case 'microsoft':
+      return microsoft(deps, provider)
+    case 'apple':
+      return apple(deps, provider)
     case 'oidc':
       return anyOidc(deps, provider)
-    default:
-      return null
   }
 }

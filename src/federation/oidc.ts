@@ -10,7 +10,7 @@ const discoveryPath = '/.well-known/openid-configuration'
 
 type Claims = Readonly<Record<string, unknown>>
 
-/** A client of a provider of OpenID Connect. */
+/** A client of a provider of OpenID Connect, or of OAuth 2.0. */
 export interface OidcClient {
   issuer: string
   clientId: string
@@ -18,6 +18,14 @@ export interface OidcClient {
   scopes: readonly string[]
   /** Instead of those that the provider names. */
   endpoints?: OidcEndpoints
+  /** Of the authorization request, besides those of every provider. */
+  parameters?: Readonly<Record<string, string>>
+  /** The issuer of a token names the tenant of the person, as Microsoft's does. The caller checks it. */
+  manyTenants?: boolean
+  /** What counts is in the ID token alone. */
+  withoutUserinfo?: boolean
+  /** It speaks OAuth 2.0 alone, without discovery and ID tokens: `endpoints` has all that there are. */
+  plain?: boolean
 }
 
 export interface OidcEndpoints {
@@ -29,6 +37,7 @@ export interface OidcEndpoints {
 
 type OidcDeps = Pick<Deps, 'config'>
 type Library = typeof import('openid-client')
+type Tokens = Awaited<ReturnType<Library['authorizationCodeGrant']>>
 
 /** Where the browser goes, and what {@link finishOidc} needs of it. Throws {@link UpstreamError}. */
 export async function beginOidc(deps: OidcDeps, client: OidcClient, asked: Asked): Promise<Begun> {
@@ -40,11 +49,12 @@ export async function beginOidc(deps: OidcDeps, client: OidcClient, asked: Asked
     redirect_uri: asked.redirectUri,
     scope: client.scopes.join(' '),
     state: asked.state,
-    nonce: kept.nonce,
+    ...(!client.plain && { nonce: kept.nonce }),
     code_challenge: await library.calculatePKCECodeChallenge(kept.verifier),
     code_challenge_method: 'S256',
     ...(asked.loginHint && { login_hint: asked.loginHint }),
     ...(asked.isFresh && { max_age: '0' }),
+    ...client.parameters,
   })
   return { url: url.href, kept }
 }
@@ -53,11 +63,32 @@ export async function beginOidc(deps: OidcDeps, client: OidcClient, asked: Asked
  * Checks the answer of a provider, and gives the claims of its ID token, with those of its userinfo that the token does not have.
  * Throws {@link UpstreamError}.
  */
-export async function finishOidc(
+export const finishOidc = (
+  deps: OidcDeps,
+  client: OidcClient,
+  answer: Answer,
+): Promise<Claims & { iss: string; sub: string }> =>
+  exchange(deps, client, answer, async (tokens, provider, library) => {
+    const claims = tokens.claims()!
+    assertOurs(client, claims)
+    assertToken(tokens.id_token!, tokens.access_token, claims.at_hash)
+    const more =
+      provider.serverMetadata().userinfo_endpoint && !client.withoutUserinfo
+        ? await library.fetchUserInfo(provider, tokens.access_token, claims.sub)
+        : {}
+    return { ...withoutMark(more, claims), ...claims }
+  })
+
+/** Checks the answer of a `plain` provider, and gives the access token. Throws {@link UpstreamError}. */
+export const finishOAuth = (deps: OidcDeps, client: OidcClient, answer: Answer): Promise<string> =>
+  exchange(deps, client, answer, ({ access_token: token }) => token)
+
+async function exchange<T>(
   deps: OidcDeps,
   client: OidcClient,
   { state, redirectUri, kept, parameters }: Answer,
-): Promise<Claims & { iss: string; sub: string }> {
+  read: (tokens: Tokens, provider: Configuration, library: Library) => T | Promise<T>,
+): Promise<T> {
   const library = await import('openid-client')
   const provider = await discover(deps, library, client)
   const answer = new URL(redirectUri)
@@ -65,17 +96,10 @@ export async function finishOidc(
   try {
     const tokens = await library.authorizationCodeGrant(provider, answer, {
       expectedState: state,
-      expectedNonce: kept.nonce!,
       pkceCodeVerifier: kept.verifier!,
-      idTokenExpected: true,
+      ...(!client.plain && { expectedNonce: kept.nonce!, idTokenExpected: true }),
     })
-    const claims = tokens.claims()!
-    assertOurs(client, claims)
-    assertToken(tokens.id_token!, tokens.access_token, claims.at_hash)
-    const more = provider.serverMetadata().userinfo_endpoint
-      ? await library.fetchUserInfo(provider, tokens.access_token, claims.sub)
-      : {}
-    return { ...withoutMark(more, claims), ...claims }
+    return await read(tokens, provider, library)
   } catch (error) {
     throw refusalFor(error)
   }
@@ -85,17 +109,30 @@ export async function finishOidc(
 const withoutMark = ({ email_verified, ...more }: Claims, { email }: Claims): Claims =>
   email === undefined ? { ...more, email_verified } : more
 
-/** Reads what the provider says of itself, each time: nothing is kept that it changed since. */
-async function discover(
+/** Calls a provider. Throws {@link UpstreamError} if it gives no answer. */
+export const askProvider = (
   { config }: OidcDeps,
-  library: Library,
-  { issuer, clientId, clientSecret, endpoints = {} }: OidcClient,
-): Promise<Configuration> {
-  const fetch = async (url: string, { method, headers, body }: RequestOfLibrary) => {
-    const call = { method, headers: Object.fromEntries(new Headers(headers)), body: body?.toString() }
-    const answer = await callOutside(config, url, call, limits)
-    return url.endsWith(discoveryPath) && answer.ok ? withEndpoints(answer, endpoints) : answer
-  }
+  url: string,
+  call: Parameters<typeof callOutside>[2],
+): Promise<Response> =>
+  callOutside(config, url, call, limits).catch((cause: Error) => {
+    throw new UpstreamError('unreachable', `${url} cannot be used: ${cause.message}`, { cause })
+  })
+
+/** The library accepts an issuer that names a tenant for this address alone. */
+const ofManyTenants = 'https://login.microsoftonline.com'
+
+/** Reads what the provider says of itself, each time: nothing is kept that it changed since. */
+async function discover(deps: OidcDeps, library: Library, client: OidcClient): Promise<Configuration> {
+  const { issuer, clientId, clientSecret } = client
+  const fetch = (url: string, { method, headers, body }: RequestOfLibrary) =>
+    url.endsWith(discoveryPath)
+      ? describe(deps, client)
+      : askProvider(deps, url, {
+          method,
+          headers: Object.fromEntries(new Headers(headers)),
+          body: body?.toString(),
+        })
   const authentication: Parameters<Library['discovery']>[3] = (server, ...rest) => {
     const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
     const way = methods.includes('client_secret_basic') ? library.ClientSecretBasic : library.ClientSecretPost
@@ -103,7 +140,7 @@ async function discover(
   }
   try {
     const provider = await library.discovery(
-      new URL(issuer),
+      new URL(client.manyTenants ? ofManyTenants : issuer),
       clientId,
       { client_secret: clientSecret, [library.clockTolerance]: clockTolerance },
       authentication,
@@ -121,14 +158,21 @@ async function discover(
   }
 }
 
-async function withEndpoints(answer: Response, own: OidcEndpoints): Promise<Response> {
-  const named = Object.entries({
-    authorization_endpoint: own.authorization,
-    token_endpoint: own.token,
-    userinfo_endpoint: own.userinfo,
-    jwks_uri: own.jwks,
-  }).filter(([, url]) => url !== undefined)
-  return Response.json({ ...((await answer.json()) as object), ...Object.fromEntries(named) })
+/** The document of discovery, with the endpoints that are set instead. */
+async function describe(deps: OidcDeps, { issuer, endpoints = {}, plain }: OidcClient): Promise<Response> {
+  const own = {
+    authorization_endpoint: endpoints.authorization,
+    token_endpoint: endpoints.token,
+    userinfo_endpoint: endpoints.userinfo,
+    jwks_uri: endpoints.jwks,
+  }
+  if (plain)
+    return Response.json({ issuer, ...own, token_endpoint_auth_methods_supported: ['client_secret_post'] })
+  const accept = { accept: 'application/json' }
+  const answer = await askProvider(deps, issuer.replace(/\/?$/, discoveryPath), { headers: accept })
+  const set = Object.entries(own).filter(([, url]) => url !== undefined)
+  if (!answer.ok || set.length === 0) return answer
+  return Response.json({ ...((await answer.json()) as object), ...Object.fromEntries(set) })
 }
 
 /** The browser of an owner goes there: a `javascript:` URL would run on the page that links to it. */
@@ -147,14 +191,17 @@ interface RequestOfLibrary {
   body?: URLSearchParams | string | null
 }
 
-function assertOurs({ clientId }: OidcClient, { sub, azp }: { sub?: unknown; azp?: unknown }): void {
+function assertOurs({ clientId }: OidcClient, { sub, azp, iat }: Claims): void {
   if (typeof sub !== 'string' || sub === '')
     throw new UpstreamError('refused', 'The ID token names no person: its sub is empty.')
   if (azp !== undefined && azp !== clientId)
     throw new UpstreamError(
       'refused',
-      `The ID token is for the client ${String(azp)} (azp); this connection is ${clientId}.`,
+      `The ID token is for the client ${String(azp)} (azp); this client is ${clientId}.`,
     )
+  // The library compares the other times with this clock.
+  if (Number(iat) > Date.now() / 1_000 + clockTolerance)
+    throw new UpstreamError('refused', 'The ID token was made later than now (iat): look at the clocks.')
 }
 
 /** An ID token that has the hash of an access token belongs to this one (OpenID Connect Core 1.0, 3.1.3.8). */
@@ -172,7 +219,8 @@ function assertToken(idToken: string, accessToken: string, atHash: unknown): voi
 
 function refusalFor(error: unknown): UpstreamError {
   if (error instanceof UpstreamError) return error
-  const { error: said } = error as { error?: unknown }
+  const { error: said, cause } = error as { error?: unknown; cause?: unknown }
+  if (cause instanceof UpstreamError) return cause
   if (said === 'access_denied')
     return new UpstreamError('denied', 'The provider says: access_denied.', { cause: error })
   return new UpstreamError('refused', `The answer of the provider was refused: ${reasonOf(error)}`, {

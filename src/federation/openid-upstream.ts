@@ -12,7 +12,7 @@ export interface OpenIdKind {
   client: () => OidcClient | Promise<OidcClient>
   /** Which claim says who a person is. */
   attribute: string
-  /** Gives the value of `attribute`. Throws {@link UpstreamError}. */
+  /** Whom the claims name, if that is not `attribute` alone. Throws {@link UpstreamError}. */
   subject?: (claims: Claims) => string
   isAuthority: (claims: Claims, email: string) => boolean
   /** Names that come beside the ID token. */

@@ -1,6 +1,7 @@
 import type { SocialProvider } from '../../settings/social-providers.ts'
 import { isMarkedVerified, openIdUpstream, type UpstreamDeps } from '../openid-upstream.ts'
 import type { Upstream } from '../upstream.ts'
+import { clientOf } from './client-of.ts'
 
 /** Any provider of OpenID Connect. Its word for an address counts where the operator says so. */
 export const anyOidc = (deps: UpstreamDeps, provider: SocialProvider & { kind: 'oidc' }): Upstream =>
@@ -8,13 +9,7 @@ export const anyOidc = (deps: UpstreamDeps, provider: SocialProvider & { kind: '
     deps,
     { ...provider, tenantId: null },
     {
-      client: () => ({
-        issuer: provider.issuer,
-        clientId: provider.client_id,
-        clientSecret: provider.client_secret,
-        scopes: ['openid', 'email', 'profile'],
-        endpoints: provider.endpoints,
-      }),
+      client: () => clientOf(provider, provider.issuer),
       attribute: 'sub',
       isAuthority: (claims) => provider.trust_email && isMarkedVerified(claims),
     },
