@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import type { Test } from 'tap'
 
 /** What an identity provider says otherwise than an honest one. */
@@ -20,6 +20,12 @@ export interface Lies {
   status?: number
   /** Its document of discovery. */
   metadata?: Record<string, unknown>
+  /** Makes the ID token of the claims. */
+  idToken?: (claims: JWTPayload, own: CryptoKey) => string | Promise<string>
+  /** The answer of its token endpoint. */
+  tokens?: Record<string, unknown>
+  /** Whole answers, by path. */
+  at?: Record<string, { status?: number; headers?: Record<string, string>; body?: unknown }>
 }
 
 /** An identity provider that signs everybody in as `person`, or lies. */
@@ -33,6 +39,9 @@ export interface Provider {
   signIn(url: string): string
   /** The bodies that its token endpoint got. */
   asked: URLSearchParams[]
+  /** Its public key as PEM, and a key that it does not publish. */
+  publicKey: string
+  foreignKey: CryptoKey
 }
 
 /** Starts a provider of OpenID Connect on this machine, which ends with the test. */
@@ -51,6 +60,8 @@ export async function startProvider(t: Pick<Test, 'teardown'>): Promise<Provider
     person: { sub: 'ada-1', email: 'ada@nordwind.example', email_verified: true },
     lies: {},
     asked: [],
+    publicKey: await exportSPKI(own.publicKey),
+    foreignKey: foreign.privateKey,
     signIn(url) {
       const asked = new URL(url).searchParams
       const code = randomUUID()
@@ -82,7 +93,9 @@ export async function startProvider(t: Pick<Test, 'teardown'>): Promise<Provider
     '/token': async (request) => {
       const body = new URLSearchParams(await text(request))
       provider.asked.push(body)
-      const asked = codes.get(body.get('code')!)!
+      const asked = codes.get(body.get('code')!)
+      codes.delete(body.get('code')!)
+      if (!asked) throw new Error('no such code')
       const challenge = hash('sha256', body.get('code_verifier') ?? '', 'base64url')
       if (challenge !== asked.get('code_challenge')) throw new Error('another verifier')
       const claims = {
@@ -96,20 +109,37 @@ export async function startProvider(t: Pick<Test, 'teardown'>): Promise<Provider
         ...(provider.lies.atHash && { at_hash: provider.lies.atHash }),
         ...provider.lies.claims,
       }
-      return { access_token: 'access', token_type: 'Bearer', expires_in: 60, id_token: await sign(claims) }
+      const id_token = await sign(claims)
+      return {
+        access_token: 'access',
+        token_type: 'Bearer',
+        expires_in: 60,
+        id_token,
+        ...provider.lies.tokens,
+      }
     },
   }
   const sign = (claims: Record<string, unknown>) => {
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+    if (provider.lies.idToken) return provider.lies.idToken(claims, own.privateKey)
     if (provider.lies.unsigned) return `${part({ alg: 'none' })}.${part(claims)}.`
     const key = provider.lies.foreignKey ? foreign.privateKey : own.privateKey
     return new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: 'one' }).sign(key)
   }
   server.on('request', async (request, response) => {
     response.setHeader('content-type', 'application/json')
-    if (request.url === '/token') response.statusCode = provider.lies.status ?? 200
+    const { pathname } = new URL(request.url!, issuer)
+    const instead = provider.lies.at?.[pathname]
+    if (instead) {
+      const { status = 200, headers = {}, body = {} } = instead
+      response.writeHead(status, headers).end(typeof body === 'string' ? body : JSON.stringify(body))
+      return
+    }
+    if (pathname === '/token') response.statusCode = provider.lies.status ?? 200
     try {
-      response.end(JSON.stringify(await answers[new URL(request.url!, issuer).pathname]!(request)))
+      // Microsoft describes itself below the name of a tenant.
+      const answer = answers[pathname.replace(/^\/[\w-]+\/v2\.0/, '')]!
+      response.end(JSON.stringify(await answer(request)))
     } catch (error) {
       response.statusCode = 400
       response.end(JSON.stringify({ error: 'invalid_grant', error_description: String(error) }))
