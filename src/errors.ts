@@ -90,6 +90,12 @@ export const keyExpired = () =>
 export const sessionRevoked = () =>
   unauthorized('session_revoked', 'The session has ended. Sign in again.', 'error="invalid_token"')
 
+/** 403: what a session by a connection cannot do. `url`: where the person signs in in another way. */
+export const sessionConfined = (
+  publicUrl: string,
+  message = 'You signed in by an organisation, and this is beyond it. Sign in in another way.',
+) => new ApiError(403, 'session_confined', message, { members: { url: `${publicUrl}/sign-in/address/` } })
+
 /**
  * RFC 9470 §3: before it repeats the call, the client needs an authentication of this class that is at most `maxAge`
  * seconds old (null: of any age).

@@ -1,3 +1,4 @@
+import { nilUuid } from '../crypto/uuid.ts'
 import type { FindObject, ObjectFinders } from '../lists/find-object.ts'
 import { lister, type ObjectListers } from '../lists/list-objects.ts'
 import { userList } from '../tenancy/members/list-store.ts'
@@ -33,7 +34,7 @@ export const identityObjects: ObjectFinders = {
   // The object of a question about access is the person whose access it asks about.
   access: person,
   async session(read, { userId, now }, id) {
-    const session = await findSessionOf(read, userId, now, id)
+    const session = await findSessionOf(read, { userId, sessionId: nilUuid }, now, id)
     return session && { ownerId: userId, fields: toJsonSession(session, '') }
   },
   async passkey(read, { userId }, id) {
@@ -63,7 +64,10 @@ export const identityLists: ObjectListers = {
   session: lister(
     sessionList,
     async (tx, { userId, now }, page) =>
-      (await listSessionsOf(tx, userId, now, page)).map((session) => ({ ...session, userId })),
+      (await listSessionsOf(tx, { userId, sessionId: nilUuid }, now, page)).map((session) => ({
+        ...session,
+        userId,
+      })),
     ({ userId, ...session }) => ({
       id: session.id,
       ownerId: userId,

@@ -1,7 +1,9 @@
 import { readInTenant } from '../database/executor/read.ts'
+import { isCounting } from '../identity/sessions/counting-factor.ts'
 import type { PageDeps } from '../pages/sign-in/calls.ts'
 import type { AuthContext } from '../request/caller.ts'
 import { listNamesDownTo } from '../tenancy/departments/store.ts'
+import { isOwner } from '../tenancy/roles/grantable-roles.ts'
 import type { OwnClient } from './client-metadata.ts'
 import type { GrantAuth } from './provider-types.ts'
 
@@ -27,6 +29,8 @@ export async function livePerson(deps: PageDeps, holder: Holder): Promise<AuthCo
 /** The same for a person who was read. */
 export function livingOf(auth: AuthContext | null): AuthContext | null {
   if (!auth?.user.isActive || auth.session.over || auth.session.overHere) return null
+  const { connection } = auth.session
+  if (connection !== null && connection.tenantId !== auth.tenant?.id) return null
   return auth.membership?.status === 'active' && auth.tenant?.status === 'active' ? auth : null
 }
 
@@ -34,8 +38,12 @@ export function livingOf(auth: AuthContext | null): AuthContext | null {
  * Whether what a person had shown for a grant is still enough. Who was removed and is a member again authorizes anew, and so
  * does who showed no second factor where the tenant demands one by now.
  */
-export const isStill = ({ membershipId, acr }: GrantAuth, { membership, tenant }: AuthContext): boolean =>
-  membership?.id === membershipId && (acr === 'aal2' || !tenant?.requireMfa)
+export const isStill = (
+  { membershipId, acr, amr }: GrantAuth,
+  { membership, tenant }: AuthContext,
+): boolean =>
+  membership?.id === membershipId &&
+  (!tenant?.requireMfa || (acr === 'aal2' && isCounting(amr, { isOwner: isOwner(membership) })))
 
 /** The claims that each scope gives (OpenID Connect Core §5.4). */
 export const claimsOfScopes = {

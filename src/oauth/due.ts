@@ -114,9 +114,14 @@ function beganAt({ deps, ctx }: Asked): number {
 
 /**
  * Takes the browser's session into the tenant of the client, by the rules of every switch. Who was only added to the tenant
- * enters it by choice: anyone can send a browser here.
+ * enters it by choice: anyone can send a browser here. One that began by a connection enters no other tenant: the person signs in anew.
  */
-async function enter({ calls, ctx, deps }: Asked, tenantId: string, { userId }: Here): Promise<Here | Due> {
+async function enter(
+  { calls, ctx, deps }: Asked,
+  tenantId: string,
+  { userId, connection }: Here,
+): Promise<Here | Due> {
+  if (connection !== null) return login('address')
   const scope = { tenantId, userId }
   if (await readInTenant(deps.db, scope, (read) => isOnlyAdded(read, scope)))
     return { prompt: 'select_account', page: 'organisation' }

@@ -7,7 +7,7 @@ import type { TokenKind } from '../policy-engine/catalogue/actions.ts'
 import { reasonSentence } from '../policy-engine/evaluate/reasons.ts'
 import { detailReader, viewRows } from './answer/row-view.ts'
 import { type AuthContext, boundKinds, type Caller, type Claims, countedFor } from './caller.ts'
-import { assertAlive, assertEnterable, assertNotEndedHere } from './check-session.ts'
+import { assertAlive, assertEnterable, assertNotEndedHere, assertWithinConnection } from './check-session.ts'
 import { decidersOf, evaluate, resourceIn } from './decide.ts'
 import { policiesOf } from './policies-in-force.ts'
 import type { DecidedRoute, Loading, PathDeps, RequestContext } from './request-context.ts'
@@ -46,6 +46,7 @@ export async function enter(
   route: DecidedRoute,
   { claims, tenantId, auth, readAuth }: Entered,
 ): Promise<RequestContext> {
+  assertWithinConnection(route, tenantId, auth, deps.publicUrl())
   assertEnterable(route, claims.tenantId, tenantId, auth)
   const decisionId = randomUUIDv7()
   const impersonator = auth.impersonator && { id: auth.impersonator.id, email: auth.impersonator.email }

@@ -10,6 +10,12 @@ import type {
   TenantFacts,
 } from '../policy-engine/evaluate/query.ts'
 
+/** The identity provider of a tenant. A session by it enters that tenant alone. */
+export interface Connection {
+  id: string
+  tenantId: string
+}
+
 /** The session, user, tenant and membership of a token or key, read on each request, in one round trip. */
 export interface AuthContext {
   /** The person, or the service account: its name is in `firstName`, and it has no address. */
@@ -44,6 +50,8 @@ export interface AuthContext {
     over: boolean
     /** Ended in the tenant of the request only. */
     overHere: boolean
+    /** By which it began; null: by another way. */
+    connection: Connection | null
   }
   /** Who acts as the user; null if the user acts themselves. */
   impersonator: Impersonator | null
@@ -179,6 +187,10 @@ export interface Caller {
   /** What the caller may see of the rows of the request's list, by the decision made so far. */
   viewOfRows(): RowView
 }
+
+/** The tenant that a session by a connection stays in; null: no limit. */
+export const confinedTo = ({ auth }: Pick<Caller, 'auth'>): string | null =>
+  auth.session.connection?.tenantId ?? null
 
 /** The caller as the token names it, before the session is read. */
 export type Bearer = Pick<Caller, 'userId' | 'tenantId' | 'sessionId' | 'token' | 'subjectType'>

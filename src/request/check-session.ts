@@ -1,5 +1,14 @@
-import { ApiError, insufficientAuthentication, notFound, sessionRevoked, tokenNotValid } from '../errors.ts'
+import {
+  ApiError,
+  insufficientAuthentication,
+  notFound,
+  sessionConfined,
+  sessionRevoked,
+  tokenNotValid,
+} from '../errors.ts'
+import { actions } from '../policy-engine/catalogue/actions.ts'
 import type { AuthContext, Caller, Claims } from './caller.ts'
+import type { DecidedRoute } from './request-context.ts'
 import type { Route } from './route.ts'
 
 /** 401: the session was ended in the tenant of the token. */
@@ -16,6 +25,18 @@ export function assertAlive(token: Caller['token'], auth: AuthContext | null): a
   if (auth && !auth.user.isActive) throw token === 'key' ? tokenNotValid() : sessionRevoked()
   if (auth && !auth.session.over) return
   throw token === 'access' ? sessionRevoked() : tokenNotValid()
+}
+
+/** Throws 403 `session_confined`, and 404 for the path of another tenant, where a session by a connection is beyond its tenant. */
+export function assertWithinConnection(
+  { action, ofPerson = !actions[action].confined }: DecidedRoute,
+  tenantId: string,
+  { session: { connection } }: AuthContext,
+  publicUrl: string,
+): void {
+  if (connection === null) return
+  if (connection.tenantId !== tenantId) throw notFound()
+  if (ofPerson) throw sessionConfined(publicUrl)
 }
 
 /** Throws 401, 403 and 404 where a caller may not enter the tenant of the path from the one of their token. */

@@ -76,6 +76,7 @@ export interface PathDeps {
   config: LogQuota
   /** ms since 1970 */
   clock: () => number
+  publicUrl: () => string
   db: Pick<Databases, 'api' | 'replica'>
   loadAuthContext: LoadAuthContext
   policyCache: PolicyCache

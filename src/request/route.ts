@@ -64,6 +64,11 @@ export interface Common<B extends ZodType, Q extends ZodObject, R extends ZodTyp
   refusals?: number[]
   /** Refused to keys, although they can use the route's action elsewhere. */
   sessionOnly?: boolean
+  /**
+   * It changes the person, beyond the tenant: refused to sessions by a connection, although they can use its action elsewhere. Default: as the
+   * action says.
+   */
+  ofPerson?: boolean
   /** The route checks the token of an application itself. */
   applicationToken?: boolean
   /** What it loads is read from DATABASE_READ_URL, if that is set: it may be a moment old. Only for what is never changed. */

@@ -71,12 +71,14 @@ const fresh =
 
 /** The routes that both kinds of holders have. */
 function routesOf(deps: Deps, path: string, owner: Owner): Route[] {
+  const ofPerson = owner === person
   const loadKey = (tx: Tx, target: Target) => findKey(tx, owner.wanted(target), pathId(target.params.kid))
   return [
     route({
       method: 'POST',
       path: `${path}/:kid/rotate`,
       action: 'api_key:rotate',
+      ofPerson,
       tag,
       summary: 'Replace a key by a new one',
       description:
@@ -101,6 +103,7 @@ function routesOf(deps: Deps, path: string, owner: Owner): Route[] {
       method: 'DELETE',
       path: `${path}/:kid`,
       action: 'api_key:delete',
+      ofPerson,
       tag,
       summary: 'Revoke a key',
       description: 'It is refused from the next request on.',
@@ -147,6 +150,7 @@ export const apiKeyRoutes = (deps: Deps): Route[] => [
     method: 'POST',
     path: own,
     action: 'api_key:create',
+    ofPerson: true,
     summary: 'Create a key of your own for this tenant',
     description:
       'It can do what you can, within its scopes. Needs a sign-in or a second factor within the last 10 minutes, or `current_password`.',

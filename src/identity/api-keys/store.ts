@@ -6,7 +6,7 @@ import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
 import { defineList, type ListPage } from '../../lists/list.ts'
 import type { Bearer } from '../../request/caller.ts'
-import { accountsOf, authContextRow, persons, readContext } from '../sessions/context-store.ts'
+import { accountsOf, authContextRow, noConnection, persons, readContext } from '../sessions/context-store.ts'
 
 /** Whose keys: those of a service account, or of a person in a tenant. */
 export interface KeyHolder {
@@ -222,7 +222,7 @@ export function findKeyContextRow(
 ): Promise<KeyContextRow | null> {
   const key = sql.fragment`
     select 'aal1' as acr, '{key}'::text[] as amr, 'epoch'::timestamptz as auth_time,
-           null::timestamptz as second_factor_at, null::timestamptz as begun_at, false as over,
+           null::timestamptz as second_factor_at, null::timestamptz as begun_at, false as over, ${noConnection},
            membership_id, revoked_at is not null as is_revoked, expires_at <= ${instant(now)} as is_expired,
            scopes, last_used_at
     from api_keys where tenant_id = ${tenantId} and id = ${id}`

@@ -126,6 +126,7 @@ export const authRoutes = (deps: Deps): Route[] => [
     method: 'POST',
     path: '/api/v1/auth/logout-all',
     action: 'session:logout',
+    ofPerson: true,
     tag: 'Sign-in',
     summary: 'End all your sessions, this one included',
     description:

@@ -44,6 +44,9 @@ export async function loadImpersonation(
   if (actor.membership_status !== 'active')
     throw new ApiError(403, 'no_active_membership', 'You are not an active member of this tenant.')
   assertCanImpersonate(holderOf(actor), holderOf(member))
-  const { acr, amr, auth_time, second_factor_at } = actor
-  return { member: { ...member, acr, amr, auth_time, second_factor_at }, actor }
+  const { acr, amr, auth_time, second_factor_at, connection_id, confined_to } = actor
+  return {
+    member: { ...member, acr, amr, auth_time, second_factor_at, connection_id, confined_to },
+    actor,
+  }
 }

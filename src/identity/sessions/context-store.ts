@@ -29,6 +29,8 @@ export const authContextRow = z.object({
   second_factor_at: z.number().nullable(),
   over: z.boolean(),
   begun_at: z.number().nullable(),
+  connection_id: z.uuid().nullable(),
+  confined_to: z.uuid().nullable(),
   /** When the tenant ended the sessions of the member that had begun by then. */
   ended_here_at: z.number().nullable(),
   tenant_id: z.uuid().nullable(),
@@ -49,6 +51,11 @@ export const authContextRow = z.object({
 })
 
 export type AuthContextRow = z.infer<typeof authContextRow>
+
+const connectionColumns = sql.fragment`s.connection_id, s.confined_to`
+
+/** The same of what is no session. */
+export const noConnection = sql.fragment`null::uuid as connection_id, null::uuid as confined_to`
 
 /** Whether the tenant ended the session for itself. */
 export const isOverHere = ({ begun_at, ended_here_at }: AuthContextRow): boolean =>
@@ -101,7 +108,7 @@ const readGrantContext = parameterizedJoin(
   (grant: Omit<GrantKey, 'now'> & { seconds: string }, read) => {
     const { userId, tenantId, grantId, clientId, seconds } = grant
     const session = sql.fragment`
-      select s.acr, s.amr, s.auth_time, s.second_factor_at, s.created_at as begun_at,
+      select s.acr, s.amr, s.auth_time, s.second_factor_at, s.created_at as begun_at, ${connectionColumns},
              s.ended_at is not null or s.expires_at <= to_timestamp(${seconds}) as over,
              g.payload -> 'auth' ->> 'membershipId' as granted_membership_id
       from oauth_models g join sessions s on s.id = g.session_id and s.user_id = g.user_id
@@ -129,7 +136,7 @@ const readHolderContext = parameterizedJoin(
   authContextRow,
   (holder: { userId: string; tenantId: string; grantKey: string; seconds: string }, read) => {
     const session = sql.fragment`
-      select s.acr, s.amr, s.auth_time, s.second_factor_at, s.created_at as begun_at,
+      select s.acr, s.amr, s.auth_time, s.second_factor_at, s.created_at as begun_at, ${connectionColumns},
              s.ended_at is not null or s.expires_at <= to_timestamp(${holder.seconds}) as over
       from sessions s
       where s.id = (select session_id from oauth_models where id_hash = decode(${holder.grantKey}, 'hex'))
@@ -159,7 +166,7 @@ const sessionOf = (
   select case when f.amr is null then s.acr when f.second_factor_at is null then 'aal1' else 'aal2' end as acr,
          coalesce(f.amr, s.amr) as amr, s.auth_time,
          case when f.amr is null then s.second_factor_at else f.second_factor_at end as second_factor_at,
-         s.created_at as begun_at, ${over} as over
+         s.created_at as begun_at, ${connectionColumns}, ${over} as over
   from sessions s left join refresh_families f on f.id = ${familyId} and f.session_id = s.id
   where s.id = ${sessionId} and s.user_id = ${userId}`
 
@@ -171,6 +178,7 @@ export async function findPendingAuthContext(tx: Read, bearer: BearerKey): Promi
   const now = instant(bearer.now)
   const session = sql.fragment`
     select 'aal1' as acr, p.amr, p.auth_time, null::timestamptz as second_factor_at, s.created_at as begun_at,
+           p.connection_id, p.confined_to,
            p.ended_at is not null or p.expires_at <= ${now} or s.ended_at is not null or (s.expires_at <= ${now}) is true as over
     from pending_sessions p left join sessions s on s.id = p.session_id
     where p.id = ${bearer.sessionId} and p.user_id = ${bearer.userId}`
@@ -223,7 +231,7 @@ export const findMachineContext = parameterizedJoin(
     const { userId, tenantId, clientId } = machine
     const session = sql.fragment`
       select 'aal1' as acr, '{}'::text[] as amr, 'epoch'::timestamptz as auth_time,
-             null::timestamptz as second_factor_at, null::timestamptz as begun_at, false as over,
+             null::timestamptz as second_factor_at, null::timestamptz as begun_at, false as over, ${noConnection},
              c.scopes as client_scopes, c.created_by as client_made_by
       from oauth_clients c
       where c.tenant_id = ${tenantId} and c.id = ${clientId} and c.service_account_id = ${userId} and c.is_active`
@@ -264,7 +272,8 @@ function contextQueries(read: Read, bearer: Member, source: ContextSource): Frag
   ]
 }
 
-const sessionColumns = sql.fragment`s.acr, s.amr, s.auth_time, s.second_factor_at, s.begun_at, s.over`
+const sessionColumns = sql.fragment`
+  s.acr, s.amr, s.auth_time, s.second_factor_at, s.begun_at, s.over, s.connection_id, s.confined_to`
 
 const personColumns = ({ userId }: Member, { hasFactor }: ContextSource) => sql.fragment`
   u.id as user_id, u.email, u.first_name, u.last_name, ${isProven} as email_verified,
@@ -297,7 +306,8 @@ export function findMemberContext(
 ): Promise<AuthContextRow | null> {
   const none = sql.fragment`
     select 'aal1' as acr, '{}'::text[] as amr, 'epoch'::timestamptz as auth_time,
-           null::timestamptz as second_factor_at, null::timestamptz as begun_at, false as over`
+           null::timestamptz as second_factor_at, null::timestamptz as begun_at, false as over,
+           ${noConnection}`
   const users = sql.fragment`(
     select m.user_id as id, m.email, m.first_name, m.last_name, m.email_verified, m.is_active, m.date_joined,
            null::text as locale, null::text as zoneinfo, m.person_version as version

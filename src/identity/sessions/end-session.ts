@@ -33,9 +33,9 @@ export async function recordRevoked(
 /** Ends one of the caller's sessions with all its tokens; 404 if it is over, unknown or another person's. */
 export async function endOwnSession({ db, clock }: Deps, caller: Caller, id: string): Promise<undefined> {
   const at = clock()
-  const { userId, tokenTenantId: tenantId, requestInfo } = caller
+  const { userId, sessionId: by, tokenTenantId: tenantId, requestInfo } = caller
   await asSystem(db, 'a session spans tenants', async (tx) => {
-    if (!(await endSession(tx, { id, userId, reason: 'revoked', at }))) throw notFound()
+    if (!(await endSession(tx, { id, userId, by, reason: 'revoked', at }))) throw notFound()
     await recordRevoked(tx, { userId, sessionIds: [id], tenantId, requestId: requestInfo.requestId, at })
     const entry = { ...doneBy(caller, at), tenantId, action: 'session:delete' } as const
     await appendAudit(tx, { ...entry, target: { type: 'session', id } })

@@ -45,9 +45,9 @@ export const sessions = (deps: Deps) =>
   listing(deps, {
     path: '/api/v1/auth/sessions',
     list: sessionList,
-    rows(read, { caller: { userId } }, page) {
+    rows(read, { caller }, page) {
       const now = deps.clock()
-      return pageAndCount(listSessionsOf(read, userId, now, page), countSessionsOf(read, userId, now, page))
+      return pageAndCount(listSessionsOf(read, caller, now, page), countSessionsOf(read, caller, now, page))
     },
     show: showSession,
   })

@@ -18,6 +18,8 @@ import {
   findRequesterContext,
   isOverHere,
 } from './context-store.ts'
+import { isCounting } from './counting-factor.ts'
+import { connectionOf } from './store.ts'
 
 /** Reads the context of a token's bearer. The scope of `read` is exactly that tenant and person. */
 export const authContextLoader =
@@ -57,13 +59,13 @@ async function loadApplication(
   const row = await findGrantContext(read, { userId, tenantId, grantId, clientId, now })
   if (!row || (row.membership_id !== null && row.membership_id !== row.granted_membership_id)) return null
   const context = authContextOf(row, config)
-  if (acr === 'aal1' && context.tenant?.requireMfa)
-    throw insufficientAuthentication('aal2', null, 'This tenant requires a second factor: authorize again.')
   const at = authTime * 1000
-  const signedIn = { acr, amr: [...amr], authTime: at, secondFactorAt: acr === 'aal2' ? at : null }
+  const shown = shownBy(row, { acr, amr: [...amr], second_factor_at: acr === 'aal2' ? at : null })
+  if (shown.acr === 'aal1' && context.tenant?.requireMfa)
+    throw insufficientAuthentication('aal2', null, 'This tenant requires a second factor: authorize again.')
   return {
     ...context,
-    session: { ...context.session, ...signedIn },
+    session: { ...context.session, ...shown, authTime: at },
     scopes: scopes.filter((scope) => row.client_scopes.includes(scope)),
   }
 }
@@ -143,13 +145,12 @@ const authContextOf = (row: AuthContextRow, config: Config): AuthContext => ({
     version: row.user_version,
   },
   session: {
-    acr: row.acr,
-    amr: row.amr,
+    ...shownBy(row, row),
     authTime: row.auth_time,
-    secondFactorAt: row.second_factor_at,
     attainableAcr: channelsOn(config).length > 0 ? 'aal2' : 'aal1',
     over: row.over,
     overHere: isOverHere(row),
+    connection: connectionOf(row),
   },
   impersonator: null,
   scopes: null,
@@ -159,6 +160,17 @@ const authContextOf = (row: AuthContextRow, config: Config): AuthContext => ({
       : tenantOf(row, row.tenant_id, config.OTP_ENABLED),
   membership: row.membership_id === null ? null : membershipOf(row, row.membership_id),
 })
+
+/** What of `shown` counts for the member of the row. */
+function shownBy(
+  { system_roles: roles }: AuthContextRow,
+  shown: Pick<AuthContextRow, 'acr' | 'amr' | 'second_factor_at'>,
+): Pick<AuthContext['session'], 'acr' | 'amr' | 'secondFactorAt'> {
+  const { acr, amr, second_factor_at: secondFactorAt } = shown
+  return isCounting(amr, { isOwner: roles.includes('owner') })
+    ? { acr, amr, secondFactorAt }
+    : { acr: 'aal1', amr, secondFactorAt: null }
+}
 
 const tenantOf = (row: AuthContextRow, id: string, otpEnabled: boolean): AuthContext['tenant'] => ({
   id,

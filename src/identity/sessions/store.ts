@@ -8,7 +8,7 @@ import { lock } from '../../database/locks.ts'
 import { sessionRevoked } from '../../errors.ts'
 import { defineList, type ListPage } from '../../lists/list.ts'
 import { type EndedSession, endingSessions } from '../../messages/logouts/store.ts'
-import type { Caller } from '../../request/caller.ts'
+import type { Caller, Connection } from '../../request/caller.ts'
 import { endPendingSessions } from '../sign-in/pending-store.ts'
 import { recordSessionsEnded } from '../users/store.ts'
 
@@ -28,16 +28,20 @@ interface NewSession {
   expiresAt: number
   userAgent: string
   ip: string
+  /** By which it begins; null: by another way. */
+  connection: Connection | null
 }
 
 /** Inserts a session. As the system role. */
 export async function insertSession(tx: Tx, session: NewSession): Promise<void> {
   const at = instant(session.at)
   tx.later(sql.unsafe`
-    insert into sessions (id, user_id, tenant_id, acr, amr, auth_time, second_factor_at, user_agent, ip, created_at, last_used_at, expires_at)
+    insert into sessions (id, user_id, tenant_id, acr, amr, auth_time, second_factor_at, user_agent, ip, created_at, last_used_at, expires_at,
+                          connection_id, confined_to)
     values (${session.id}, ${session.userId}, ${session.tenantId}, ${session.acr}, ${sql.array(session.amr, 'text')},
             ${instant(session.authTime)},
-            ${instant(session.secondFactorAt)}, ${session.userAgent}, ${session.ip}, ${at}, ${at}, ${instant(session.expiresAt)})`)
+            ${instant(session.secondFactorAt)}, ${session.userAgent}, ${session.ip}, ${at}, ${at}, ${instant(session.expiresAt)},
+            ${session.connection?.id ?? null}, ${session.connection?.tenantId ?? null})`)
 }
 
 /**
@@ -47,9 +51,9 @@ export async function insertSession(tx: Tx, session: NewSession): Promise<void> 
 export function insertGrantSession(tx: Tx, { id, from, tenantId, name, at, until }: GrantSession): void {
   tx.later(sql.unsafe`
     insert into sessions (id, kind, user_id, tenant_id, acr, amr, auth_time, second_factor_at, user_agent, ip, created_at,
-                          last_used_at, expires_at)
+                          last_used_at, expires_at, connection_id, confined_to)
     select ${id}, 'grant', user_id, ${tenantId}, acr, amr, auth_time, second_factor_at, ${name}, ip, ${instant(at)},
-           ${instant(at)}, ${instant(until)}
+           ${instant(at)}, ${instant(until)}, connection_id, confined_to
     from sessions where id = ${from} and ended_at is null`)
 }
 
@@ -98,12 +102,21 @@ const sessionRow = z.object({
   second_factor_at: z.number().nullable(),
   created_at: z.number(),
   expires_at: z.number(),
+  connection_id: z.uuid().nullable(),
+  confined_to: z.uuid().nullable(),
   over: z.boolean(),
   email: z.string(),
   is_active: z.boolean(),
 })
 
 export type SessionRow = z.infer<typeof sessionRow>
+
+/** The connection by which a session began, or by which a sign-in that waits did; null: another way. */
+export const connectionOf = ({
+  connection_id: id,
+  confined_to: tenantId,
+}: Pick<SessionRow, 'connection_id' | 'confined_to'>): Connection | null =>
+  id === null || tenantId === null ? null : { id, tenantId }
 
 /**
  * Locks a live session's row until the transaction ends, so that refreshes, tenant switches and ends of one session
@@ -145,7 +158,7 @@ export async function assertNotEnded(tx: Tx, { userId, sessionId, familyId, toke
 /** A session and its person, before any tenant is known. As the system role. */
 export function findSession(tx: Tx, sessionId: string, now: number): Promise<SessionRow | null> {
   return tx.maybeOne(sql.type(sessionRow)`
-    select s.id, s.tenant_id, s.amr, s.auth_time, s.second_factor_at, s.created_at, s.expires_at, u.email, u.is_active,
+    select s.id, s.tenant_id, s.amr, s.auth_time, s.second_factor_at, s.created_at, s.expires_at, s.connection_id, s.confined_to, u.email, u.is_active,
            s.ended_at is not null or s.expires_at <= ${instant(now)} as over
     from sessions s join users u on u.id = s.user_id where s.id = ${sessionId}`)
 }
@@ -155,6 +168,8 @@ const usedRow = z.object({
   created_at: z.number(),
   auth_time: z.number(),
   expires_at: z.number(),
+  connection_id: z.uuid().nullable(),
+  confined_to: z.uuid().nullable(),
 })
 
 /** Records that a live session was used, and holds its row as {@link lockSession} does; null if it is over. As the system role. */
@@ -166,7 +181,7 @@ export function useSession(
   return tx.maybeOne(sql.type(usedRow)`
     update sessions set last_used_at = ${now}
     where id = ${sessionId} and user_id = ${userId} and ended_at is null and expires_at > ${now}
-    returning id, created_at, auth_time, expires_at`)
+    returning id, created_at, auth_time, expires_at, connection_id, confined_to`)
 }
 
 /** Why all of a person's sessions end. */
@@ -182,16 +197,19 @@ export async function endSession(
     id: string
     userId: string
     kind?: 'grant'
+    /** The session that asks: one by a connection ends only those that are confined as it is. */
+    by?: string
     reason: 'logout' | 'revoked' | 'replay' | 'password'
     at: number
   },
 ): Promise<boolean> {
   const ofKind = session.kind ? sql.fragment`and kind = ${session.kind}` : sql.fragment``
+  const visible = session.by ? sql.fragment`and ${isVisibleIn(session.by)}` : sql.fragment``
   const ended = await endingSessions(
     tx,
     sql.fragment`
       update sessions set ended_at = ${instant(session.at)}, end_reason = ${session.reason}
-      where id = ${session.id} and user_id = ${session.userId} and ended_at is null ${ofKind}
+      where id = ${session.id} and user_id = ${session.userId} and ended_at is null ${ofKind} ${visible}
       returning id, tenant_id`,
     session.at,
   )
@@ -263,29 +281,38 @@ export const sessionList = defineList({
 })
 
 const listed = sql.fragment`id, tenant_id, kind, user_agent, ip, acr, amr, created_at, last_used_at, expires_at`
-const live = (userId: string, now: number) =>
-  sql.fragment`user_id = ${userId} and ended_at is null and expires_at > ${instant(now)}`
+
+type Asking = Pick<Caller, 'userId' | 'sessionId'>
+
+/** The live sessions of the person who asks; in a session by a connection, those that are confined as it is. */
+const live = ({ userId, sessionId }: Asking, now: number) => sql.fragment`
+  user_id = ${userId} and ended_at is null and expires_at > ${instant(now)} and ${isVisibleIn(sessionId)}`
+
+const isVisibleIn = (sessionId: string) => {
+  const own = sql.fragment`(select own.confined_to from sessions own where own.id = ${sessionId})`
+  return sql.fragment`(${own} is null or confined_to = ${own})`
+}
 
 /** A page of a person's live sessions. */
 export function listSessionsOf(
   tx: Read,
-  userId: string,
+  asking: Asking,
   now: number,
   page: ListPage,
 ): Promise<readonly ListedSession[]> {
   return tx.any(sql.type(listedRow)`
-    select ${listed} from sessions where ${live(userId, now)} ${page.tail}`)
+    select ${listed} from sessions where ${live(asking, now)} ${page.tail}`)
 }
 
 /** One of a person's live sessions, or null. */
 export function findSessionOf(
   tx: Read,
-  userId: string,
+  asking: Asking,
   now: number,
   id: string,
 ): Promise<ListedSession | null> {
   return tx.maybeOne(sql.type(listedRow)`
-    select ${listed} from sessions where ${live(userId, now)} and id = ${id}`)
+    select ${listed} from sessions where ${live(asking, now)} and id = ${id}`)
 }
 
 const ofPersonRow = z.object({ live: z.number(), last_begun_at: z.number().nullable() })
@@ -301,9 +328,9 @@ export const sessionsOfPerson = (tx: Tx, userId: string, now: number): Promise<S
     from sessions where user_id = ${userId}`)
 
 /** How many live sessions match the filters. A person has few, so counting them is cheap. */
-export function countSessionsOf(tx: Read, userId: string, now: number, page: ListPage): Promise<number> {
+export function countSessionsOf(tx: Read, asking: Asking, now: number, page: ListPage): Promise<number> {
   return tx.oneFirst(sql.type(countRow)`
-    select count(*) as count from sessions where ${live(userId, now)} ${page.conditions}`)
+    select count(*) as count from sessions where ${live(asking, now)} ${page.conditions}`)
 }
 
 /** Ends up to `limit` live sessions of the whole installation; returns the tenant of each. As the system role. */

@@ -6,7 +6,7 @@ import { listMembershipsOf, type Membership, recordEntry } from '../../tenancy/m
 import type { DeviceType } from '../otp/channels.ts'
 import { moveShown } from '../otp/store.ts'
 import { recordFactor } from '../sessions/family-store.ts'
-import { useSession } from '../sessions/store.ts'
+import { connectionOf, useSession } from '../sessions/store.ts'
 import { addFamily } from './chains.ts'
 import { isOverIn, membershipIn } from './choose-tenant.ts'
 import type { CheckedSession, Grant } from './issue-tokens.ts'
@@ -14,6 +14,7 @@ import { type Opened, orThrow, type Renewed, renewed } from './outcome.ts'
 import { completePendingSession } from './pending-store.ts'
 import { demandsCountingFactor, settledByFactor } from './second-factor.ts'
 import { openSession, readSignInHistory } from './sign-in.ts'
+import { checkWay } from './way-in.ts'
 
 /** The `amr` value of each kind of device (RFC 8176; `email` and `rc` are our own). */
 const method = { passkey: 'pop', totp: 'otp', email: 'email', static: 'rc' } as const
@@ -64,6 +65,8 @@ async function completeSignIn(
   if (!shown.counts && demanded) return renewed
   const pending = await completePendingSession(tx, { id: pendingId, userId, at: now })
   if (!pending) throw tokenNotValid()
+  const connection = connectionOf(pending)
+  const way = orThrow(await checkWay(deps, tx, { connection, membership }))
   const factors = new Set([...pending.amr, method[shown.type]])
   const checked = {
     userId,
@@ -71,6 +74,8 @@ async function completeSignIn(
     amr: shown.counts ? [...factors, 'mfa'] : [...factors],
     authTime: pending.auth_time,
     secondFactorAt: shown.counts ? now : null,
+    connection,
+    way: way.proof,
     settled: settledByFactor(shown.type),
   }
   const { session_id: sessionId, chain_ends_at: endsAt } = pending

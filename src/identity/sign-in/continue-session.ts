@@ -3,13 +3,15 @@ import type { Deps } from '../../deps.ts'
 import { sessionRevoked, tokenNotValid } from '../../errors.ts'
 import { listMembershipsOf, type Membership } from '../../tenancy/members/store.ts'
 import { type Factors, findFactors } from '../otp/store.ts'
+import { isCounting } from '../sessions/counting-factor.ts'
 import { type FamilyRow, findFamily } from '../sessions/family-store.ts'
-import { findSession, type SessionRow } from '../sessions/store.ts'
+import { connectionOf, findSession, type SessionRow } from '../sessions/store.ts'
 import { type Chain, chainOf } from './chains.ts'
 import { isOverIn, membershipIn } from './choose-tenant.ts'
 import type { CheckedSession } from './issue-tokens.ts'
 import { type Refused, refused } from './outcome.ts'
 import { checkSecondFactor, type SecondFactor } from './second-factor.ts'
+import { checkWay } from './way-in.ts'
 
 // What a session that is open must meet before it gets tokens again: at each refresh, at a switch to another tenant, and
 // when the console's cookie is checked. Roles, membership, tenant and factors are judged as they are now, so that a
@@ -64,18 +66,19 @@ export type Checked =
   | Exclude<SecondFactor, { kind: 'settled' }>
 
 /** Whether a chain may go on in its own tenant. */
-export function checkChain(
-  deps: Pick<Deps, 'config'>,
+export async function checkChain(
+  deps: WayDeps,
+  tx: Tx,
   { family, session }: LiveChain,
   { memberships, factors }: Eligibility,
-): Checked {
+): Promise<Checked> {
   const { tenant_id: tenantId, user_id: userId } = family
   const found = memberships.find((membership) => membership.tenant_id === tenantId)
   if (found && isOverIn(found, session.created_at)) return refused(sessionRevoked())
   const chosen = membershipIn(memberships, tenantId)
   if (chosen.kind === 'refused') return chosen
   if (!factors) return refused(sessionRevoked())
-  return checkEntry(deps, {
+  return checkEntry(deps, tx, {
     userId,
     session,
     chain: chainOf(family, session),
@@ -83,6 +86,8 @@ export function checkChain(
     factors,
   })
 }
+
+type WayDeps = Pick<Deps, 'config' | 'publicUrl'>
 
 interface Entering {
   userId: string
@@ -95,13 +100,18 @@ interface Entering {
 }
 
 /** Whether a session may enter a tenant, or stay in it, with what it has shown. */
-export function checkEntry(
-  deps: Pick<Deps, 'config'>,
+export async function checkEntry(
+  deps: WayDeps,
+  tx: Tx,
   { userId, session, chain, membership, factors }: Entering,
-): Checked {
+): Promise<Checked> {
   const { id: sessionId, email, auth_time: authTime } = session
-  const { amr, secondFactorAt, endsAt } = chain
   const { tenant_id: tenantId, requires_mfa: tenantRequires, roles } = membership
+  const connection = connectionOf(session)
+  const way = await checkWay(deps, tx, { connection, membership })
+  if (way.kind === 'refused') return way
+  const { amr, endsAt } = chain
+  const secondFactorAt = isCounting(amr, { isOwner: membership.is_owner }) ? chain.secondFactorAt : null
   const second = checkSecondFactor(
     deps,
     {
@@ -112,10 +122,14 @@ export function checkEntry(
       amr,
       secondFactor: secondFactorAt === null ? 'none' : 'counting',
       authTime,
+      connection,
     },
     factors,
   )
   if (second.kind !== 'settled') return second
-  const checked = { sessionId, userId, email, tenantId, roles, amr, authTime, secondFactorAt }
-  return { kind: 'checked', session: { ...checked, expiresAt: endsAt, settled: second.proof } }
+  const checked = { sessionId, userId, email, tenantId, roles, amr, authTime, secondFactorAt, connection }
+  return {
+    kind: 'checked',
+    session: { ...checked, expiresAt: endsAt, way: way.proof, settled: second.proof },
+  }
 }

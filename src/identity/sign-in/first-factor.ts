@@ -1,4 +1,5 @@
 import type { Tx } from '../../database/executor/transaction.ts'
+import type { Connection } from '../../request/caller.ts'
 import { lockIdentity, recordIdentityUse } from '../federated/store.ts'
 import { forgiveAttempt } from '../otp/code-store.ts'
 import { recordShown } from '../otp/store.ts'
@@ -39,10 +40,18 @@ interface Federated {
   kind: 'federated'
   identityId: string
   /** The connection of a tenant that was asked; null: a provider of the installation. */
-  connection: { id: string; tenantId: string } | null
+  connection: Connection | null
   /** When the provider saw a second factor that counts here (ms since 1970); null: none. */
   mfaAt: number | null
 }
+
+/** The connection by which it was shown; null: another way. */
+export const connectionIn = (factor: FirstFactor): Connection | null =>
+  factor.kind === 'federated' ? factor.connection : null
+
+/** When the provider saw a second factor, in ms since 1970; null: none. */
+export const upstreamMfaAt = (factor: FirstFactor): number | null =>
+  factor.kind === 'federated' ? factor.mfaAt : null
 
 /** The `amr` of each (RFC 8176; `email` and `fed` are our own). */
 export const amrOf: Record<FirstFactor['kind'], readonly string[]> = {

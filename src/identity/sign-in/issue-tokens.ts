@@ -4,10 +4,12 @@ import type { Deps } from '../../deps.ts'
 import { unauthorized } from '../../errors.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { WithCredentials } from '../../request/answer/with-credentials.ts'
+import type { Connection } from '../../request/caller.ts'
 import type { DeviceType } from '../otp/channels.ts'
 import { insertFamily } from '../sessions/family-store.ts'
 import type { Acting, HandedOut } from './outcome.ts'
 import type { Challenge, SecondFactorSettled } from './second-factor.ts'
+import type { WayOpen } from './way-in.ts'
 
 /** A session that may have tokens for a tenant: it has passed every check. */
 export interface CheckedSession {
@@ -22,6 +24,9 @@ export interface CheckedSession {
   authTime: number
   secondFactorAt: number | null
   expiresAt: number
+  /** The connection by which it began; null: another way. */
+  connection: Connection | null
+  way: WayOpen
   settled: SecondFactorSettled
 }
 

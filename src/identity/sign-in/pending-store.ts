@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
+import type { Connection } from '../../request/caller.ts'
 
 // Sign-ins that wait for a second factor.
 
@@ -17,15 +18,19 @@ interface NewPendingSession {
   expiresAt: number
   /** The absolute end of the chain that it begins; null for that of its session. */
   chainEndsAt: number | null
+  /** The connection of the sign-in, or of the session; null: another way. */
+  connection: Connection | null
 }
 
 /** Inserts a sign-in that waits for a second factor. As the system role. */
 export async function insertPendingSession(tx: Tx, pending: NewPendingSession): Promise<void> {
   tx.later(sql.unsafe`
-    insert into pending_sessions (id, user_id, tenant_id, session_id, amr, auth_time, created_at, expires_at, chain_ends_at)
+    insert into pending_sessions (id, user_id, tenant_id, session_id, amr, auth_time, created_at, expires_at, chain_ends_at,
+                                  connection_id, confined_to)
     values (${pending.id}, ${pending.userId}, ${pending.tenantId}, ${pending.sessionId},
             ${sql.array(pending.amr, 'text')}, ${instant(pending.authTime)}, ${instant(pending.at)},
-            ${instant(pending.expiresAt)}, ${instant(pending.chainEndsAt)})`)
+            ${instant(pending.expiresAt)}, ${instant(pending.chainEndsAt)},
+            ${pending.connection?.id ?? null}, ${pending.connection?.tenantId ?? null})`)
 }
 
 const completedRow = z.object({
@@ -34,6 +39,8 @@ const completedRow = z.object({
   amr: z.array(z.string()),
   auth_time: z.number(),
   chain_ends_at: z.number().nullable(),
+  connection_id: z.uuid().nullable(),
+  confined_to: z.uuid().nullable(),
 })
 
 const activeRow = z.object({ is_active: z.boolean() })
@@ -52,7 +59,7 @@ export async function completePendingSession(
     tx.maybeOne(sql.type(completedRow)`
       update pending_sessions p set ended_at = ${at}
       where p.id = ${pending.id} and p.user_id = ${pending.userId} and p.ended_at is null and p.expires_at > ${at}
-      returning p.tenant_id, p.session_id, p.amr, p.auth_time, p.chain_ends_at`),
+      returning p.tenant_id, p.session_id, p.amr, p.auth_time, p.chain_ends_at, p.connection_id, p.confined_to`),
     tx.maybeOneFirst(sql.type(activeRow)`select is_active from users where id = ${pending.userId}`),
   ])
   return isActive ? completed : null

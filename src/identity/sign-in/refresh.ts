@@ -56,7 +56,7 @@ async function advance(
   if (found.kind === 'refused') return found
   const { family } = found
   if (family.user_id !== presented.userId) return refused(sessionRevoked())
-  const checked = checkChain(deps, found, eligibility)
+  const checked = await checkChain(deps, tx, found, eligibility)
   if (checked.kind === 'refused') return checked
   const live = isLive(family, presented)
   if (checked.kind === 'factor_due')

@@ -34,7 +34,7 @@ export function renewSession(
     ])
     if (found.kind === 'refused') return found
     const eligibility = await readEligibility(tx, found.family.user_id, now)
-    const checked = checkChain(deps, found, eligibility)
+    const checked = await checkChain(deps, tx, found, eligibility)
     if (checked.kind === 'refused') return checked
     if (checked.kind === 'factor_due')
       return waits

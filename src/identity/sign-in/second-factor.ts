@@ -1,6 +1,7 @@
 import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
+import type { Connection } from '../../request/caller.ts'
 import type { Membership } from '../../tenancy/members/store.ts'
 import {
   beganByMail,
@@ -46,6 +47,8 @@ export interface Entry {
   secondFactor: 'none' | 'not_counting' | 'counting'
   /** ms since 1970 */
   authTime: number
+  /** By which it began; null: by another way. */
+  connection: Connection | null
 }
 
 /** Whether a second factor is due, and by which methods the person can show one. */
@@ -82,8 +85,9 @@ export function checkSecondFactor(
   const byMail = beganByMail(entry.amr)
   const shownable = byMail ? { ...factors, mailed_codes_count: false } : factors
   const methods = usableMethods(config, shownable, counting)
-  if (methods.length === 0 && !canEnrolFirst(config, factors))
-    return refused(byMail ? mailboxShownAlready() : channelDisabled())
+  // Who controls the provider of a connection could enrol a factor in the name of its people.
+  const canEnrol = entry.connection === null && canEnrolFirst(config, factors)
+  if (methods.length === 0 && !canEnrol) return refused(byMail ? mailboxShownAlready() : channelDisabled())
   return { kind: 'factor_due', entry, methods }
 }
 
@@ -95,7 +99,7 @@ export async function openChallenge(
   now: number,
 ): Promise<Challenge> {
   const pendingId = timeOrderedId(now)
-  const { userId, tenantId, session, amr, authTime } = entry
+  const { userId, tenantId, session, amr, authTime, connection } = entry
   const expiresAt = now + config.OTP_TEMPORARY_TOKEN_VALIDITY_SECONDS * 1000
   const sessionId = session?.id ?? null
   await insertPendingSession(tx, {
@@ -108,6 +112,7 @@ export async function openChallenge(
     at: now,
     expiresAt,
     chainEndsAt: session?.endsAt ?? null,
+    connection,
   })
   await endOldestPendingSessions(tx, { userId, sessionId, kept: maxPending, at: now })
   return { pendingId, entry, methods, at: now }

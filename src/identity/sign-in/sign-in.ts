@@ -15,9 +15,11 @@ import { chooseTenant } from './choose-tenant.ts'
 import { createOwnTenantOnceADay, type Person } from './create-own-tenant.ts'
 import {
   amrOf,
+  connectionIn,
   type FirstFactor,
   holdFirstFactor,
   recordFirstFactor,
+  upstreamMfaAt,
   useFirstFactor,
 } from './first-factor.ts'
 import { acrOf, beginFamily, type CheckedSession, type Grant } from './issue-tokens.ts'
@@ -29,7 +31,8 @@ import {
   refused,
   type SignInOutcome,
 } from './outcome.ts'
-import { checkSecondFactor, type Entry, openChallenge, type SecondFactorSettled } from './second-factor.ts'
+import { checkSecondFactor, type Entry, openChallenge } from './second-factor.ts'
+import { checkWay } from './way-in.ts'
 
 // One sign-in. Each way in shows a first factor and comes here; each way out gives the outcome the form of its client.
 //
@@ -78,7 +81,7 @@ async function signInOnce(
       readSignInHistory(tx, userId, requestInfo),
     ])
     if (!isHeld || !factors) return notShown
-    const chosen = chooseTenant(memberships, { tenantId, made })
+    const chosen = chooseTenant(memberships, { tenantId: connectionIn(factor)?.tenantId ?? tenantId, made })
     if (chosen.kind === 'no_tenant' && made === undefined) return chosen
     if (!(await useFirstFactor(tx, userId, factor, now))) return notShown
     if (chosen.kind !== 'chosen') return chosen
@@ -105,10 +108,23 @@ async function enter(
 ): Promise<Opened | FactorDue | Refused> {
   const { id: userId, email } = person
   const { tenant_id: tenantId, requires_mfa: tenantRequires } = membership
+  const connection = connectionIn(factor)
+  const way = await checkWay(deps, tx, { connection, membership })
+  if (way.kind === 'refused') return way
   const amr = amrOf[factor.kind]
   const isSecond = factor.kind === 'passkey' && factor.counts
-  const secondFactor = isSecond ? 'counting' : factor.kind === 'passkey' ? 'not_counting' : 'none'
-  const entry: Entry = { userId, tenantId, tenantRequires, session: null, amr, secondFactor, authTime: now }
+  const mfaAt = isSecond ? now : way.trustsMfa ? upstreamMfaAt(factor) : null
+  const secondFactor = mfaAt !== null ? 'counting' : factor.kind === 'passkey' ? 'not_counting' : 'none'
+  const entry: Entry = {
+    userId,
+    tenantId,
+    tenantRequires,
+    session: null,
+    amr,
+    secondFactor,
+    authTime: now,
+    connection,
+  }
   const second = checkSecondFactor(deps, entry, factors)
   if (second.kind === 'refused') return second
   if (second.kind === 'factor_due') {
@@ -116,8 +132,9 @@ async function enter(
     await recordFirstFactor(tx, userId, factor, challenge.pendingId)
     return { kind: 'factor_due', challenge }
   }
-  const shown = isSecond ? { amr: [...amr, 'mfa'], secondFactorAt: now } : { amr, secondFactorAt: null }
-  const opening = { userId, email, membership, ...shown, authTime: now, settled: second.proof, history }
+  const shown = { amr: mfaAt === null ? amr : [...amr, 'mfa'], secondFactorAt: mfaAt }
+  const proofs = { way: way.proof, settled: second.proof }
+  const opening = { userId, email, membership, ...shown, authTime: now, connection, ...proofs, history }
   const grant = await openSession(deps, tx, opening, requestInfo, now)
   await recordFirstFactor(tx, userId, factor, grant.familyId)
   return { kind: 'opened', grant }
@@ -133,9 +150,8 @@ const noTenantLeft = () =>
 // Without a limit, a person who knows the password could open more sessions than one request can end.
 const maxSessions = 1_000
 
-interface Opening extends Pick<CheckedSession, 'userId' | 'email' | 'amr' | 'authTime' | 'secondFactorAt'> {
+interface Opening extends Omit<CheckedSession, 'sessionId' | 'tenantId' | 'roles' | 'expiresAt'> {
   membership: Membership
-  settled: SecondFactorSettled
   history: SignInHistory
 }
 

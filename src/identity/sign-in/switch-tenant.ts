@@ -1,13 +1,13 @@
 import { asSystem, type Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { sessionRevoked, tokenNotValid } from '../../errors.ts'
+import { sessionConfined, sessionRevoked, tokenNotValid } from '../../errors.ts'
 import { appendAudit, doneBy } from '../../messages/audit/append-audit.ts'
 import { earliestId } from '../../messages/outbox/time-ordered-id.ts'
 import type { Caller } from '../../request/caller.ts'
 import { sessionsEnded } from '../../request/check-session.ts'
 import { recordEntry } from '../../tenancy/members/store.ts'
 import { findFamily } from '../sessions/family-store.ts'
-import { findSession, lockSession } from '../sessions/store.ts'
+import { connectionOf, findSession, lockSession } from '../sessions/store.ts'
 import { addFamily, chainOf, isShown, type RefreshClaims, readRefreshToken, renewFamily } from './chains.ts'
 import { isOverIn, membershipIn } from './choose-tenant.ts'
 import { checkEntry, readEligibility } from './continue-session.ts'
@@ -61,6 +61,8 @@ async function enter(
   const lives = family?.session_id === sessionId && !family.ended && family.expires_at > now
   if (familyId !== null && !lives) return refused(sessionRevoked())
   if (presented && !(family && isShown(deps, family, presented, now))) return refused(notOwnToken())
+  const connection = connectionOf(session)
+  if (connection && connection.tenantId !== tenantId) return refused(sessionConfined(deps.publicUrl()))
   const chosen = membershipIn(memberships, tenantId)
   if (chosen.kind === 'refused') return chosen
   const { membership } = chosen
@@ -69,7 +71,7 @@ async function enter(
   if (!showsChain && isFromBefore(caller, family?.access_since ?? null)) return refused(staleAccess())
   const own = chainOf(family, session)
   const chain = showsChain ? own : { ...own, endsAt: Math.min(own.endsAt, now + switchedMs(deps)) }
-  const checked = checkEntry(deps, { userId, session, chain, membership, factors })
+  const checked = await checkEntry(deps, tx, { userId, session, chain, membership, factors })
   if (checked.kind === 'refused') return checked
   if (checked.kind === 'factor_due')
     return { kind: 'factor_due', challenge: await openChallenge(deps, tx, checked, now) }

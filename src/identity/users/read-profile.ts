@@ -4,7 +4,7 @@ import { notFound } from '../../errors.ts'
 import { permissionsOf } from '../../policy-engine/catalogue/actions.ts'
 import { namesOnlyApplicationActions } from '../../policy-engine/catalogue/application-actions.ts'
 import { Versioned } from '../../request/answer/etag.ts'
-import type { Caller } from '../../request/caller.ts'
+import { type Caller, confinedTo } from '../../request/caller.ts'
 import { listOwnMemberships, type OwnMembership } from '../../tenancy/members/store.ts'
 import { holderOf, holds } from '../../tenancy/roles/grantable-roles.ts'
 import type { TenantRow } from '../../tenancy/tenants/store.ts'
@@ -12,12 +12,13 @@ import { findProfile, type ProfileRow } from './store.ts'
 import { toJsonUser } from './user-schemas.ts'
 
 /**
- * The caller's own profile: the person, their permissions in this tenant, and their memberships. A key acts in its own
- * tenant alone, so it reads the membership there only.
+ * The caller's own profile: the person, their permissions in this tenant, and their memberships. A key, and a session by a
+ * connection, act in one tenant alone, so they read the membership there only.
  */
 export function showProfile(caller: Caller, all: readonly OwnMembership[]) {
   const { user } = caller.auth
-  const memberships = caller.token === 'key' ? all.filter((one) => one.tenant_id === caller.tenantId) : all
+  const isBound = caller.token === 'key' || confinedTo(caller) !== null
+  const memberships = isBound ? all.filter((one) => one.tenant_id === caller.tenantId) : all
   const person = {
     ...user,
     first_name: user.firstName,

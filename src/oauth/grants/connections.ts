@@ -7,6 +7,7 @@ import type { Caller } from '../../request/caller.ts'
 import { route } from '../../request/route.ts'
 import { clientIdOf } from '../clients/client-id.ts'
 import { revokeGrant } from './revoke-grant.ts'
+import { ownOf } from './routes.ts'
 import { listConnections, listGrantsFor, namesIn } from './store.ts'
 
 // A person is connected to an application by each of their sign-ins to it: the API lists these, and the pages the applications.
@@ -30,9 +31,9 @@ const path = '/api/v1/users/me/authorizations'
 const ofPages = { path, tag: 'Applications', answer: null } as const
 
 /** A page of a person's applications, and whether there are more. `number` counts from 1. */
-async function pageOfConnections({ db, clock }: Deps, { userId }: Caller, number: number) {
+async function pageOfConnections({ db, clock }: Deps, caller: Caller, number: number) {
   const range = { now: clock(), limit: pageSize + 1, offset: (number - 1) * pageSize }
-  const rows = await readAsSystem(db, reason, (read) => listConnections(read, userId, range))
+  const rows = await readAsSystem(db, reason, (read) => listConnections(read, ownOf(caller), range))
   const shown = rows.slice(0, pageSize)
   if (shown.length === 0) return { connections: [], hasMore: false }
   const names = await readAsSystem(db, reason, (read) => namesIn(read, shown))
@@ -51,11 +52,11 @@ async function disconnect(
   caller: Caller,
   key: { tenantId: string; clientId: string },
 ): Promise<void> {
-  const { userId } = caller
+  const own = ownOf(caller)
   const client = { tenantId: key.tenantId, id: key.clientId }
-  const ids = await readAsSystem(deps.db, reason, (read) => listGrantsFor(read, userId, client, deps.clock()))
+  const ids = await readAsSystem(deps.db, reason, (read) => listGrantsFor(read, own, client, deps.clock()))
   for (const id of ids)
-    await revokeGrant(deps, caller, { userId }, id).catch((error) => {
+    await revokeGrant(deps, caller, own, id).catch((error) => {
       if (!(error instanceof ApiError && error.status === 404)) throw error
     })
 }

@@ -2,7 +2,7 @@ import { type Read, readAsSystem } from '../../database/executor/read.ts'
 import type { Deps } from '../../deps.ts'
 import type { List, ListPage, ListQuery } from '../../lists/list.ts'
 import { answerPage, pageAndCount, pageOf } from '../../lists/lists.ts'
-import type { Caller } from '../../request/caller.ts'
+import { type Caller, confinedTo } from '../../request/caller.ts'
 import { pathId } from '../../request/path-id.ts'
 import { type Route, route } from '../../request/route.ts'
 import {
@@ -13,7 +13,7 @@ import {
   showGrant,
 } from './grant-schemas.ts'
 import { revokeGrant } from './revoke-grant.ts'
-import { countGrants, grantList, listGrants, namesIn, ownGrantList, type Whose } from './store.ts'
+import { countGrants, grantList, listGrants, namesIn, type Own, ownGrantList, type Whose } from './store.ts'
 
 const tag = 'Applications'
 const own = '/api/v1/users/me/authorizations'
@@ -46,6 +46,9 @@ function pageOfGrants<T>(
   return answerPage(deps, caller, list, { path, query }, load, show)
 }
 
+/** The grants that the caller may see and end: in a session by a connection those in its tenant. */
+export const ownOf = (caller: Caller): Own => ({ userId: caller.userId, only: confinedTo(caller) })
+
 export const grantRoutes = (deps: Deps): Route[] => [
   route({
     method: 'GET',
@@ -60,7 +63,7 @@ export const grantRoutes = (deps: Deps): Route[] => [
     handle: ({ caller, query }) =>
       pageOfGrants(
         deps,
-        { caller, path: own, list: ownGrantList, query, whose: { userId: caller.userId } },
+        { caller, path: own, list: ownGrantList, query, whose: ownOf(caller) },
         showAuthorization,
       ),
   }),
@@ -73,7 +76,7 @@ export const grantRoutes = (deps: Deps): Route[] => [
     description: 'Its tokens are refused from the next request on, and it asks for your consent again.',
     status: 204,
     answer: null,
-    handle: ({ caller, params }) => revokeGrant(deps, caller, { userId: caller.userId }, pathId(params.id)),
+    handle: ({ caller, params }) => revokeGrant(deps, caller, ownOf(caller), pathId(params.id)),
   }),
   route({
     method: 'GET',

@@ -8,8 +8,15 @@ import { defineList, type ListPage } from '../../lists/list.ts'
 import { type ClientKey, readClientId } from '../clients/client-id.ts'
 import { clientKinds } from '../clients/store.ts'
 
-/** Whose grants: those that a person gave, in all tenants, or those of all people for the applications of a tenant. */
-export type Whose = { userId: string } | { tenantId: string }
+/**
+ * Whose grants: those that a person gave, in all tenants or in `only` one, or those of all people for the applications of a tenant.
+ */
+export type Whose = Own | { tenantId: string }
+
+export interface Own {
+  userId: string
+  only: string | null
+}
 
 const grantRow = z.object({
   id: z.uuid(),
@@ -53,7 +60,12 @@ export const grantList = defineList({
 const live = (whose: Whose, now: number) => sql.fragment`
   from oauth_models g join sessions s on s.id = g.session_id
   where g.kind = 'Grant' and s.ended_at is null and s.expires_at > ${instant(now)}
-    and ${'userId' in whose ? sql.fragment`g.user_id = ${whose.userId}` : sql.fragment`g.tenant_id = ${whose.tenantId}`}`
+    and ${'userId' in whose ? ofPerson(whose) : sql.fragment`g.tenant_id = ${whose.tenantId}`}`
+
+const ofPerson = ({ userId, only }: Own) =>
+  only === null
+    ? sql.fragment`g.user_id = ${userId}`
+    : sql.fragment`g.user_id = ${userId} and g.tenant_id = ${only}`
 
 /** A page of the grants whose session is live. The newest code or token of a grant tells its last use. As the system role. */
 export function listGrants(
@@ -80,24 +92,24 @@ const connectionRow = z.object({
 /** The clients of a person's grants, in each tenant, those that were authorized last first; at most `limit`. As the system role. */
 export function listConnections(
   read: Read,
-  userId: string,
+  own: Own,
   { now, limit, offset }: { now: number; limit: number; offset: number },
 ) {
   return read.any(sql.type(connectionRow)`
     select g.tenant_id, g.client_id, g.user_id, count(*) as count, min(g.created_at) as since
-    ${live({ userId }, now)} group by g.tenant_id, g.client_id, g.user_id
+    ${live(own, now)} group by g.tenant_id, g.client_id, g.user_id
     order by max(g.created_at) desc, g.client_id, g.tenant_id limit ${limit} offset ${offset}`)
 }
 
 /** The grants of a person for a client. As the system role. */
 export function listGrantsFor(
   read: Read,
-  userId: string,
+  own: Own,
   { tenantId, id }: ClientKey,
   now: number,
 ): Promise<readonly string[]> {
   return read.anyFirst(sql.type(idRow)`
-    select g.id ${live({ userId }, now)} and g.tenant_id = ${tenantId} and g.client_id = ${id}`)
+    select g.id ${live(own, now)} and g.tenant_id = ${tenantId} and g.client_id = ${id}`)
 }
 
 /** How many grants match the filters. As the system role. */

@@ -8,6 +8,7 @@ import { confirmVerification } from '../../identity/email-verification/confirm-v
 import { presentedPassword } from '../../identity/person.ts'
 import { handOut } from '../../identity/sign-in/outcome.ts'
 import { type Registered, signInRegistered } from '../../identity/sign-in/sign-in-registered.ts'
+import type { Connection } from '../../request/caller.ts'
 import type { PathDeps } from '../../request/request-context.ts'
 import { type RouteCall, routeCall } from '../../request/request-path.ts'
 import type { AnyInput, Method, Route } from '../../request/route.ts'
@@ -125,11 +126,13 @@ export interface Here {
   amr: readonly string[]
   /** s since 1970 */
   authTime: number
+  /** By which they signed in; null: another way. */
+  connection: Connection | null
 }
 
 function hereOf({ caller }: AnyInput): Here {
   const { userId, tenantId, sessionId, auth } = caller!
-  const { acr, amr, authTime } = auth.session
+  const { acr, amr, authTime, connection } = auth.session
   return {
     userId,
     tenantId,
@@ -140,6 +143,7 @@ function hereOf({ caller }: AnyInput): Here {
     acr,
     amr,
     authTime: Math.floor(authTime / 1000),
+    connection,
   }
 }
 

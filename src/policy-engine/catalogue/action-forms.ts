@@ -14,6 +14,7 @@ export const noGrants: Action = {
   whenInactive: false,
   exempt: 'none',
   tokens: ['access', 'key'],
+  confined: true,
 }
 
 export const sessionOnly: Partial<Action> = { tokens: ['access'] }
@@ -24,10 +25,11 @@ export const granted = (roles: readonly SystemRole[], more?: Partial<Action>): A
   roles,
   ...more,
 })
-// What people do with their own account takes a session, so keys cannot.
+// What people do with their own account takes a session, so keys cannot; and one of their own, unless the action says otherwise.
 export const selfOnly = (more?: Partial<Action>): Action => ({
   ...noGrants,
   self: true,
+  confined: false,
   ...sessionOnly,
   ...more,
 })
@@ -39,6 +41,7 @@ export const owners: readonly SystemRole[] = ['owner']
 
 export const gate = { gate: true }
 export const widen = { widen: true }
+export const confined = { confined: true }
 export const exempt = { exempt: 'everyone' } as const
 export const ownerExempt = { exempt: 'owner' } as const
 export const tenantless = { needsTenant: false }

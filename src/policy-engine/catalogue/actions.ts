@@ -1,5 +1,6 @@
 import {
   anyRole,
+  confined,
   exempt,
   gate,
   granted,
@@ -21,11 +22,7 @@ import { reservedResources } from './reserved-names.ts'
 export const systemRoles = ['owner', 'admin', 'member', 'auditor'] as const
 export type SystemRole = (typeof systemRoles)[number]
 
-/**
- * The token of the request: a full access token, the temporary one that waits for a second factor, an API key, the token of
- * a person who acts as another member, or the one of an application that acts for a person (OAuth). The last two are
- * accepted where a key is.
- */
+/** Of a session, of a sign-in that waits for a second factor, an API key; and, accepted where a key is, of a person who acts as a member, and of an application. */
 export type TokenKind = 'access' | 'otp_pending' | 'key' | 'impersonation' | 'oauth'
 
 /**
@@ -51,33 +48,35 @@ export interface Action {
   /** who is exempt from `deny` policies: they must not lock people out of their accounts, or owners out of policies */
   readonly exempt: 'none' | 'owner' | 'everyone'
   readonly tokens: readonly Exclude<TokenKind, 'impersonation' | 'oauth'>[]
+  /** possible in a session by a connection, which stays within its tenant and changes nothing of the person */
+  readonly confined: boolean
 }
 
 /** Every action of the service. The service does not start if a route names another one. */
 export const actions = {
-  'profile:read': selfOnly({ ...exempt, ...keysToo }),
+  'profile:read': selfOnly({ ...confined, ...exempt, ...keysToo }),
   'profile:update': selfOnly(exempt),
   'profile:delete': selfOnly({ ...tenantless, ...exempt }),
   'password:change': selfOnly(exempt),
   'email_verification:send': selfOnly(exempt),
-  'session:switch': selfOnly({ ...tenantless, ...exempt }),
-  'session:logout': selfOnly({ ...tenantless, ...exempt }),
-  'session:list': selfOnly({ ...tenantless, ...exempt }),
-  'session:delete': selfOnly({ ...tenantless, ...exempt }),
+  'session:switch': selfOnly({ ...confined, ...tenantless, ...exempt }),
+  'session:logout': selfOnly({ ...confined, ...tenantless, ...exempt }),
+  'session:list': selfOnly({ ...confined, ...tenantless, ...exempt }),
+  'session:delete': selfOnly({ ...confined, ...tenantless, ...exempt }),
   'otp_device:create': selfOnly(signIn),
   'otp_device:confirm': selfOnly(signIn),
   'otp_device:generate': selfOnly(exempt),
-  'otp_device:list': selfOnly(exempt),
+  'otp_device:list': selfOnly({ ...confined, ...exempt }),
   'otp_device:delete': selfOnly(exempt),
-  'otp:send': selfOnly(signIn),
-  'otp:verify': selfOnly(signIn),
-  'passkey:list': selfOnly(exempt),
+  'otp:send': selfOnly({ ...confined, ...signIn }),
+  'otp:verify': selfOnly({ ...confined, ...signIn }),
+  'passkey:list': selfOnly({ ...confined, ...exempt }),
   'passkey:create': selfOnly(signIn),
   'passkey:update': selfOnly(exempt),
   'passkey:delete': selfOnly(exempt),
-  'passkey:verify': selfOnly(signIn),
+  'passkey:verify': selfOnly({ ...confined, ...signIn }),
 
-  'tenant:list': selfOnly({ ...tenantless, ...exempt, ...keysToo }),
+  'tenant:list': selfOnly({ ...confined, ...tenantless, ...exempt, ...keysToo }),
   'tenant:create': selfOnly(tenantless),
   'tenant:read': granted(anyRole, { whenInactive: true }),
   'tenant:update': granted(managers, gate),
@@ -104,7 +103,7 @@ export const actions = {
   'api_key:create': granted(managers, { self: true, ...gate, ...sessionOnly }),
   'api_key:rotate': granted(managers, { self: true, ...gate, ...sessionOnly }),
   'api_key:delete': granted(managers, { self: true, ...gate, ...sessionOnly }),
-  'api_key:list_own': selfOnly(),
+  'api_key:list_own': selfOnly(confined),
   'oauth_client:list': granted(readers),
   'oauth_client:read': granted(readers),
   'oauth_client:create': granted(managers, gate),
@@ -118,8 +117,8 @@ export const actions = {
   'oauth:authorize': { ...noGrants, open: true, ...gate, ...widen, ...sessionOnly },
   'oauth_grant:list': granted(readers),
   'oauth_grant:revoke': granted(managers),
-  'oauth_grant:list_own': selfOnly({ ...tenantless, ...exempt }),
-  'oauth_grant:revoke_own': selfOnly({ ...tenantless, ...exempt }),
+  'oauth_grant:list_own': selfOnly({ ...confined, ...tenantless, ...exempt }),
+  'oauth_grant:revoke_own': selfOnly({ ...confined, ...tenantless, ...exempt }),
   'role:list': granted(anyRole),
   'role:create': granted(managers, gate),
   'role:update': granted(managers, gate),
@@ -133,7 +132,7 @@ export const actions = {
   'invitation:cancel': granted(managers, { own: ['member'] }),
   'invitation:resend': granted(managers),
   'invitation:accept': selfOnly(tenantless),
-  'invitation:list_own': selfOnly(),
+  'invitation:list_own': selfOnly(confined),
   'connection:list': granted(readers),
   'connection:read': granted(readers),
   'connection:create': granted(managers, gate),
@@ -164,10 +163,10 @@ export const actions = {
   // Requesters can follow their own requests, with any role.
   'approval_request:list': granted(readers, { self: true }),
   'approval_request:read': granted(readers, { self: true }),
-  'approval_request:list_pending': selfOnly(keysToo),
+  'approval_request:list_pending': selfOnly({ ...confined, ...keysToo }),
   // An application asks for itself or for its users; about others it needs access:evaluate, too.
-  'approval_request:create': selfOnly(keysToo),
-  'approval_request:consume': selfOnly(keysToo),
+  'approval_request:create': selfOnly({ ...confined, ...keysToo }),
+  'approval_request:consume': selfOnly({ ...confined, ...keysToo }),
   // The policy names the approvers; the operation checks the caller against it.
   'approval_request:approve': { ...noGrants, open: true, ...sessionOnly },
   'approval_request:reject': { ...noGrants, open: true, ...sessionOnly },
@@ -231,7 +230,7 @@ export function isPolicyAction(name: string): boolean {
   return serviceResources.has(resource) || isApplicationAction(`${resource}:any`)
 }
 
-/** The permission, or policy action, that covers every verb of an action's resource. */
+/** The permission that covers every verb of an action's resource. */
 export const wildcardOf = (action: string): string => `${action.slice(0, action.indexOf(':'))}:*`
 
 /** Whether a role can carry the action as a permission. Actions only about oneself cannot be granted. */

@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts'
 import type { ListPage, ListQuery } from '../../lists/list.ts'
 import { answerPage, listing, pageAndCount, pageOf } from '../../lists/lists.ts'
 import { Versioned } from '../../request/answer/etag.ts'
-import type { Caller } from '../../request/caller.ts'
+import { type Caller, confinedTo } from '../../request/caller.ts'
 import { pathId } from '../../request/path-id.ts'
 import { type Route, route, type Target } from '../../request/route.ts'
 import { cancelInvitation } from './cancel-invitation.ts'
@@ -47,8 +47,9 @@ function pageOfOwn(deps: Deps, caller: Caller, query: ListQuery) {
   const load = async (page: ListPage) => {
     if (!emailVerified) return { rows: [], count: 0 }
     const now = deps.clock()
+    const to = { email, only: confinedTo(caller) }
     return readAsSystem(deps.db, 'invitations to a person come from many tenants', (read) =>
-      pageAndCount(listInvitationsTo(read, email, page, now), countInvitationsTo(read, email, page, now)),
+      pageAndCount(listInvitationsTo(read, to, page, now), countInvitationsTo(read, to, page, now)),
     )
   }
   return answerPage(deps, caller, ownInvitationList, request, load, showReceived)

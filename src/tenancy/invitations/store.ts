@@ -102,26 +102,30 @@ const receivedRow = invitationRow.extend({
 
 export type ReceivedRow = z.infer<typeof receivedRow>
 
-const received = (email: string, now: number) => sql.fragment`
-  from invitations i join tenants t on t.id = i.tenant_id and t.status = 'active' and t.deleted_at is null
-  where i.email = ${email} and i.status = 'pending' and i.expires_at > ${instant(now)}`
+/** `only`: the tenant that invitations are from, or null for any. */
+type Invited = { email: string; only: string | null }
 
-/** A page of the invitations to an address, from all tenants. As the system role. */
+const received = ({ email, only }: Invited, now: number) => sql.fragment`
+  from invitations i join tenants t on t.id = i.tenant_id and t.status = 'active' and t.deleted_at is null
+  where i.email = ${email} and i.status = 'pending' and i.expires_at > ${instant(now)}
+    and coalesce(${only}, i.tenant_id) = i.tenant_id`
+
+/** A page of the invitations to an address, from all tenants or from `only` one. As the system role. */
 export function listInvitationsTo(
   tx: Read,
-  email: string,
+  to: Invited,
   page: ListPage,
   now: number,
 ): Promise<readonly ReceivedRow[]> {
   return tx.any(sql.type(receivedRow)`
     select ${columns(now)}, t.id as tenant_id, t.name as tenant_name, t.slug as tenant_slug
-    ${received(email, now)} ${page.tail}`)
+    ${received(to, now)} ${page.tail}`)
 }
 
 /** Counts the invitations that {@link listInvitationsTo} lists on all pages. */
-export function countInvitationsTo(tx: Read, email: string, page: ListPage, now: number): Promise<number> {
+export function countInvitationsTo(tx: Read, to: Invited, page: ListPage, now: number): Promise<number> {
   return tx.oneFirst(sql.type(countRow)`
-    select count(*) ${received(email, now)} ${page.conditions}`)
+    select count(*) ${received(to, now)} ${page.conditions}`)
 }
 
 interface NewInvitation {

@@ -6,7 +6,7 @@ import type { ListPage, ListQuery } from '../../lists/list.ts'
 import { answerPage, pageAndCount, pageOf } from '../../lists/lists.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import { Versioned } from '../../request/answer/etag.ts'
-import type { Caller } from '../../request/caller.ts'
+import { type Caller, confinedTo } from '../../request/caller.ts'
 import { type Route, route, type Target } from '../../request/route.ts'
 import { logoBody, logoBytes, logoOf } from './branding.ts'
 import { changeLogo } from './change-logo.ts'
@@ -19,8 +19,9 @@ import { updateTenant } from './update-tenant.ts'
 
 function listTenants(deps: Deps, caller: Caller, query: ListQuery) {
   const request = { path: '/api/v1/tenants', query }
-  // A key and an impersonation act in their own tenant alone.
-  const of = { userId: caller.userId, only: caller.token === 'access' ? null : caller.tenantId }
+  // A key and an impersonation act in their own tenant alone, and so does a session by a connection.
+  const only = caller.token === 'access' ? confinedTo(caller) : caller.tenantId
+  const of = { userId: caller.userId, only }
   const load = (page: ListPage) =>
     readAsSystem(deps.db, 'a person belongs to several tenants', (read) =>
       pageAndCount(listTenantsOf(read, of, page), countTenantsOf(read, of, page)),

@@ -70,7 +70,7 @@ export const applicationsMutations: readonly Mutation[] = [
     what: 'a grant outlives the membership',
     attacks: ['openid-ends'],
     file: 'src/oauth/account.ts',
-    find: 'membership?.id === membershipId && ',
+    find: 'membership?.id === membershipId &&\n',
     replace: '',
     also: [
       {

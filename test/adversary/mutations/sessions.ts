@@ -150,8 +150,8 @@ export const sessionsMutations: readonly Mutation[] = [
     what: 'an ended session is not over',
     attacks: ['roles'],
     file: 'src/identity/sessions/context-store.ts',
-    find: 'created_at as begun_at, ${over} as over',
-    replace: 'created_at as begun_at, false as over',
+    find: 'created_at as begun_at, ${connectionColumns}, ${over} as over',
+    replace: 'created_at as begun_at, ${connectionColumns}, false as over',
   },
   {
     what: 'a session is not that of the person',

@@ -46,6 +46,17 @@ t.test('only one file makes the proof of a checked second factor, and no file ca
   )
 })
 
+t.test('one file makes the proof that the way in is open', async (t) => {
+  t.strictSame(filesWith(/as (unknown as )?WayOpen\b/), [signIn('way-in')])
+  t.match(sources.get(signIn('issue-tokens'))!, /way: WayOpen\n/, 'the field is not optional')
+  t.strictSame(filesWith(/\bcheckWay\(/).sort(), [
+    signIn('complete-sign-in'),
+    signIn('continue-session'),
+    signIn('sign-in'),
+    signIn('way-in'),
+  ])
+})
+
 t.test('every way in shows its first factor to one function, which checks for a second one', async (t) => {
   t.strictSame(filesWith(/\bsignIn\(/).sort(), [
     'src/identity/auth/join-as-newcomer.ts',
@@ -59,6 +70,7 @@ t.test('every way in shows its first factor to one function, which checks for a 
   t.match(text, /const isSecond = factor\.kind === 'passkey' && factor\.counts/, 'only a passkey is both')
   t.strictSame(filesWith(/\bkind: 'passkey', /), ['src/identity/passkeys/sign-in-with-passkey.ts'])
   t.match(text, /settled: second\.proof/)
+  t.match(text, /way\.trustsMfa \? upstreamMfaAt\(factor\)/, 'or a connection that the tenant trusts')
 })
 
 t.test(

@@ -1,0 +1,21 @@
+import { z } from 'zod'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { systemRoles } from '../../policy-engine/catalogue/actions.ts'
+import type { Connection } from '../../request/caller.ts'
+
+const connectionRow = z.object({
+  is_disabled: z.boolean(),
+  trusts_mfa: z.boolean(),
+  activator: z
+    .object({ systemRoles: z.array(z.enum(systemRoles)), permissions: z.array(z.string()) })
+    .nullable(),
+})
+
+/** What a connection may do, with what its activator held; null: it was deleted. As the system role. */
+export const findWayOf = (
+  tx: Tx,
+  { tenantId, id }: Connection,
+): Promise<z.infer<typeof connectionRow> | null> =>
+  tx.maybeOne(sql.type(connectionRow)`
+    select status = 'disabled' as is_disabled, trusts_mfa, activator
+    from connections where tenant_id = ${tenantId} and id = ${id}`)
