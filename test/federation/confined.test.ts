@@ -1,0 +1,207 @@
+import { randomUUID } from 'node:crypto'
+import t from 'tap'
+import { actions } from '../../src/policy-engine/catalogue/actions.ts'
+import type { Route } from '../../src/request/route.ts'
+import { listRoutes } from '../../src/start/app.ts'
+import { colleague } from '../helpers/colleague.ts'
+import { query, rowsOf } from '../helpers/query.ts'
+import { type Client, claimsOf, startService } from '../helpers/service.ts'
+
+// A session by a connection is of one tenant: who controls the identity provider can sign in as anyone there.
+
+const service = await startService(t)
+const database = service.databases.superuser
+const routes = listRoutes(service.deps, { ready: async () => undefined, drain() {} })
+const nameOf = ({ method, path }: Route) => `${method} ${path}`
+
+const connect = async (owner: Client): Promise<string> => {
+  const oidc = {
+    issuer: 'https://login.example',
+    client_id: 'bailiwick',
+    client_secret: 'very-secret-indeed',
+  }
+  const at = '/api/v1/connections/'
+  const { body } = await owner.post(at, { name: 'Nordwind', kind: 'oidc', oidc })
+  await query(
+    database,
+    `update connections set tested_by = '${owner.id}', tested_at = now() where id = '${body.id}'`,
+  )
+  const activated = await owner.patch(`${at}${body.id}/`, { status: 'active' })
+  if (activated.status !== 200) throw new Error(JSON.stringify(activated.body))
+  return body.id
+}
+
+/** As if the session of a person had begun by a connection of a tenant. */
+const confine = ({ access }: Client, id: string, tenantId: string, more = '') =>
+  query(
+    database,
+    `with s as (update sessions set connection_id = '${id}', confined_to = '${tenantId}' where id = '${claimsOf(access).sid}')
+     update refresh_families set ends_at = ends_at ${more} where session_id = '${claimsOf(access).sid}'`,
+  )
+
+/** Signed in with the password elsewhere, a member of a tenant, and signed in there by its connection. */
+async function member(role = 'member') {
+  const owner = await service.signUp()
+  const connection = await connect(owner)
+  const person = await colleague(service, owner, role)
+  const elsewhere = await service.logIn(person)
+  await confine(person, connection, owner.tenantId)
+  return { owner, connection, person, elsewhere }
+}
+
+const confined = { status: 403, body: { code: 'session_confined', url: /\/sign-in\/address\/$/ } }
+
+t.test('each action that is about oneself is decided for a session by a connection', async (t) => {
+  const { person } = await member('admin')
+  const own = routes.filter(
+    ({ action, access }) =>
+      action !== 'public' && access === 'token' && (actions[action].self || actions[action].open),
+  )
+  const open: string[] = []
+  for (const route of own) {
+    // The last ones end the session, or the membership.
+    if (['/api/v1/auth/logout', '/api/v1/tenants/:id/members/:mid'].includes(route.path)) continue
+    const path = route.path.replace(/:id/, route.scope === 'token' ? randomUUID() : person.tenantId)
+    const { status, body } = await service.call(route.method, `${path.replace(/:\w+/g, randomUUID())}/`, {
+      token: person.access,
+      ...(route.method !== 'GET' && { body: {} }),
+    })
+    if (status !== 403 || body.code !== 'session_confined') open.push(nameOf(route))
+  }
+  t.same(open.sort(), [
+    'DELETE /api/v1/auth/sessions/:id',
+    'DELETE /api/v1/service-accounts/:id/keys/:kid',
+    'DELETE /api/v1/users/me/authorizations/:id',
+    'GET /api/v1/approval-requests',
+    'GET /api/v1/approval-requests/:id',
+    'GET /api/v1/approval-requests/pending',
+    'GET /api/v1/auth/otp/devices',
+    'GET /api/v1/auth/passkeys',
+    'GET /api/v1/auth/sessions',
+    'GET /api/v1/permissions',
+    'GET /api/v1/tenants',
+    'GET /api/v1/users/me',
+    'GET /api/v1/users/me/authorizations',
+    'GET /api/v1/users/me/invitations',
+    'GET /api/v1/users/me/keys',
+    'POST /access/v1/evaluation',
+    'POST /access/v1/evaluations',
+    'POST /access/v1/plan',
+    'POST /access/v1/search/action',
+    'POST /access/v1/search/resource',
+    'POST /access/v1/search/subject',
+    'POST /api/v1/approval-requests',
+    'POST /api/v1/approval-requests/:id/approve',
+    'POST /api/v1/approval-requests/:id/cancel',
+    'POST /api/v1/approval-requests/:id/consume',
+    'POST /api/v1/approval-requests/:id/reject',
+    'POST /api/v1/auth/otp/email/send',
+    'POST /api/v1/auth/otp/verify',
+    'POST /api/v1/auth/passkeys/verify',
+    'POST /api/v1/auth/passkeys/verify/options',
+    'POST /api/v1/auth/switch-tenant',
+    'POST /api/v1/service-accounts/:id/keys',
+    'POST /api/v1/service-accounts/:id/keys/:kid/rotate',
+  ])
+})
+
+t.test('it changes nothing of the person, and shows nothing of their other tenants', async (t) => {
+  const { owner, person } = await member()
+  const invited = await service.signUp()
+  await invited.post(`/api/v1/tenants/${invited.tenantId}/invitations/`, {
+    email: person.email,
+    roles: ['member'],
+  })
+  t.match(await person.patch('/api/v1/users/me/', { email: 'thief@example.com' }), confined)
+  t.match(await person.delete('/api/v1/users/me/'), confined)
+  const change = { current_password: person.password, new_password: 'another quiet harbour' }
+  t.match(await person.post('/api/v1/auth/password/change/', change), confined)
+  t.match(await person.post('/api/v1/auth/otp/totp/setup/', {}), confined)
+  t.match(await person.post('/api/v1/users/me/keys/', { name: 'mine' }), confined)
+  t.match(await person.post('/api/v1/tenants/', { name: 'Mine' }), confined)
+  t.match(await person.post('/api/v1/auth/logout-all/', {}), confined)
+  t.match((await person.get('/api/v1/tenants/')).body, { count: 1, results: [{ id: owner.tenantId }] })
+  const { body: profile } = await person.get('/api/v1/users/me/')
+  t.match(profile.memberships, [{ tenant: { id: owner.tenantId } }])
+  t.equal(profile.memberships.length, 1)
+  t.match((await person.get('/api/v1/users/me/invitations/')).body, { count: 0 })
+  t.match((await person.get('/api/v1/auth/sessions/')).body, { count: 1, results: [{ current: true }] })
+})
+
+t.test('it enters no other tenant, by no way', async (t) => {
+  const { owner, person, elsewhere } = await member()
+  const own = elsewhere.tenantId === owner.tenantId ? null : elsewhere.tenantId
+  const { body } = await elsewhere.get('/api/v1/tenants/')
+  const other = own ?? body.results.find(({ id }: { id: string }) => id !== owner.tenantId).id
+  const sw = '/api/v1/auth/switch-tenant/'
+  t.match(await person.post(sw, { tenant_id: other }), confined)
+  t.match(await person.post(sw, { tenant_id: randomUUID() }), confined, 'as for one that does not exist')
+  t.equal((await person.post(sw, { tenant_id: owner.tenantId })).status, 200)
+  t.equal((await person.get(`/api/v1/tenants/${other}/`)).status, 404)
+  t.equal((await person.get(`/api/v1/tenants/${owner.tenantId}/`)).status, 200)
+  const sid = claimsOf(elsewhere.access).sid
+  t.equal((await person.delete(`/api/v1/auth/sessions/${sid}/`)).status, 404)
+  t.equal((await elsewhere.get('/api/v1/users/me/')).status, 200)
+  const renewed = await service.call('POST', '/api/v1/auth/refresh/', { body: { refresh: person.refresh } })
+  t.equal(renewed.status, 200)
+  t.match(
+    await service.call('POST', sw, { token: renewed.body.access, body: { tenant_id: other } }),
+    confined,
+  )
+})
+
+t.test(
+  'who may do more than the activator of the connection does not go on in a session by it',
+  async (t) => {
+    const { owner, connection, person } = await member('admin')
+    const refresh = () => service.call('POST', '/api/v1/auth/refresh/', { body: { refresh: person.refresh } })
+    await query(
+      database,
+      `update connections set activator = '{"systemRoles":["admin"],"permissions":[]}' where id = '${connection}'`,
+    )
+    const first = await refresh()
+    t.equal(first.status, 200, 'as much is not more')
+    const at = `/api/v1/tenants/${owner.tenantId}/members/`
+    const found = (await owner.get(`${at}?page_size=100`)).body.results.find(
+      ({ user_id }: { user_id: string }) => user_id === person.id,
+    )
+    t.equal((await owner.patch(`${at}${found.id}/`, { roles: ['owner'] })).status, 200)
+    t.match(
+      await service.call('POST', '/api/v1/auth/refresh/', { body: { refresh: first.body.refresh } }),
+      confined,
+      'promoted since',
+    )
+  },
+)
+
+t.test('a connection that is disabled or deleted ends its sessions when they refresh', async (t) => {
+  for (const end of ['disabled', 'deleted']) {
+    const { owner, connection, person } = await member()
+    const path = `/api/v1/connections/${connection}/`
+    await (end === 'deleted' ? owner.delete(path) : owner.patch(path, { status: end }))
+    t.match(
+      await service.call('POST', '/api/v1/auth/refresh/', { body: { refresh: person.refresh } }),
+      { status: 401, body: { code: 'session_revoked' } },
+      end,
+    )
+  }
+})
+
+t.test('a second factor that the provider saw is none of an owner', async (t) => {
+  const { owner, connection, person } = await member()
+  const byProvider = `, amr = '{fed,mfa}', second_factor_at = now()`
+  await confine(person, connection, owner.tenantId, byProvider)
+  await confine(owner, connection, owner.tenantId, byProvider)
+  const current = async (client: Client) =>
+    (await client.get('/api/v1/auth/sessions/')).body.results.find((one: { current: boolean }) => one.current)
+  t.equal((await current(person)).acr, 'aal2')
+  t.equal((await current(owner)).acr, 'aal1')
+  await rowsOf(
+    database,
+    `update tenants set settings = settings || '{"require_mfa": true}' where id = '${owner.tenantId}'`,
+  )
+  const refresh = (client: Client) =>
+    service.call('POST', '/api/v1/auth/refresh/', { body: { refresh: client.refresh } })
+  t.equal((await refresh(person)).status, 200)
+  t.match(await refresh(owner), { status: 401, body: { code: 'otp_required', methods: ['email'] } })
+})
