@@ -128,6 +128,8 @@ export interface EventTypes {
   'identity.passkey_registered': { user_id: string; passkey_id: string }
   'identity.passkey_renamed': { user_id: string; passkey_id: string }
   'identity.passkey_deleted': { user_id: string; passkey_id: string }
+  'identity.identity_linked': { user_id: string; identity_id: string; provider: string }
+  'identity.identity_unlinked': { user_id: string; identity_id: string; provider: string }
   'identity.api_key_created': { api_key_id: string; user_id: string | null; service_account_id: string | null }
   'identity.api_key_rotated': { api_key_id: string; user_id: string | null; service_account_id: string | null }
   'identity.api_key_revoked': { api_key_id: string; user_id: string | null; service_account_id: string | null }
@@ -261,6 +263,7 @@ export interface Operations {
   'POST /auth/passkeys/login/': { query: {  }; body: { credential: { id: string; rawId: string; type: "public-key"; response: { clientDataJSON: string; authenticatorData: string; signature: string; userHandle?: string | null } }; tenant_id?: string }; answer: TokenPair | OtpRequired }
   'POST /auth/passkeys/verify/options/': { query: {  }; body: undefined; answer: PasskeyRequestOptions }
   'POST /auth/passkeys/verify/': { query: {  }; body: { credential: { id: string; rawId: string; type: "public-key"; response: { clientDataJSON: string; authenticatorData: string; signature: string; userHandle?: string | null } } }; answer: { verified: true; device_type: "passkey" | "totp" | "email" | "static"; device_id: string; counts_from: string | null; access?: string; refresh?: string } }
+  'POST /auth/identities/undo/': { query: {  }; body: { token: string }; answer: { message: "Identity unlinked" } }
   'GET /users/me/keys/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (ApiKey)[]; count: number | null } }
   'POST /users/me/keys/': { query: {  }; body: { name: string; expires_in?: number; scopes?: (string)[] | null; current_password?: string }; answer: { id: string; name: string; prefix: string; scopes: (string)[] | null; created_at: string; expires_at: string; last_used_at: string | null; successor_id: string | null; warnings?: ({ code: "not_grantable" | "not_gateable" | "never_true" | "always_true" | "shadowed_by_deny" | "quorum_unreachable" | "attribute_rare" | "unknown_action" | "unknown_department" | "unknown_obligation"; pointer: string; detail: string; meant?: string | null })[]; key: string } }
   'POST /users/me/keys/{kid}/rotate/': { query: {  }; body: { overlap?: number; current_password?: string }; answer: { id: string; name: string; prefix: string; scopes: (string)[] | null; created_at: string; expires_at: string; last_used_at: string | null; successor_id: string | null; warnings?: ({ code: "not_grantable" | "not_gateable" | "never_true" | "always_true" | "shadowed_by_deny" | "quorum_unreachable" | "attribute_rare" | "unknown_action" | "unknown_department" | "unknown_obligation"; pointer: string; detail: string; meant?: string | null })[]; key: string } }

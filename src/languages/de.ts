@@ -226,6 +226,18 @@ export const de: Texts = {
         next: [worksOnce(minutes), 'Leiten Sie diese E-Mail nicht weiter.'],
         otherwise: ['Wenn Sie das nicht sind, müssen Sie nichts tun.'],
       }),
+      provider_sign_in: ({ provider, account, minutes }, { service }) => ({
+        subject: `Mit ${provider} bei ${service} anmelden`,
+        says: [
+          `jemand hat sich mit ${provider} angemeldet und diese Adresse angegeben. Dort ist das Konto: ${account}. Wenn es Ihres ist, öffnen Sie den Link.`,
+        ],
+        button: 'Weiter',
+        next: [
+          `${worksOnce(minutes)} Danach ist mit dem Konto dort die Anmeldung hier möglich.`,
+          'Leiten Sie diese E-Mail nicht weiter.',
+        ],
+        otherwise: ['Wenn Sie das nicht sind, müssen Sie nichts tun.'],
+      }),
       password_reset: ({ minutes }, { service }) => ({
         subject: `Passwort für ${service} zurücksetzen`,
         says: [
@@ -272,6 +284,16 @@ export const de: Texts = {
       }),
       second_factor_added: factorAdded,
       young_factor_added: factorAdded,
+      identity_linked: ({ provider }, { service }) => ({
+        subject: `${provider} meldet Sie jetzt bei ${service} an`,
+        says: [
+          `ein Konto bei ${provider} wurde mit Ihrem Konto verknüpft. Damit ist jetzt die Anmeldung möglich.`,
+        ],
+        otherwise: [
+          'Wenn Sie das nicht waren, lösen Sie die Verknüpfung innerhalb von 7 Tagen. Das beendet auch alle Sitzungen.',
+        ],
+        undo: 'Verknüpfung lösen',
+      }),
       second_factors_locked: ({ minutes }, { service }) => ({
         subject: `Ihre zweiten Faktoren bei ${service} sind vorübergehend gesperrt`,
         says: [
@@ -593,6 +615,48 @@ export const de: Texts = {
       fails: 'Die Anmeldung ging nicht',
       again: 'Ändern Sie die Verbindung oder die Einstellungen beim Anbieter, und versuchen Sie es erneut.',
     },
+    provider: {
+      goOn: (name) => `Mit ${name} anmelden`,
+      goOnLead: (name) => `Sie verlassen diese Seite und melden sich mit ${name} an.`,
+      leaving: (name) => `Weiter zu ${name}`,
+      leavingLead: 'Einen Moment, es geht gleich weiter.',
+      fails: (name) => `Die Anmeldung mit ${name} ging nicht`,
+      faults: {
+        denied: (name) =>
+          `${name} teilt mit, dass Sie nicht zugestimmt haben oder es hier nicht verwenden dürfen.`,
+        unreachable: (name) =>
+          `${name} ist gerade nicht erreichbar. Versuchen Sie es später, oder melden Sie sich anders an.`,
+        refused: (name) =>
+          `Die Antwort von ${name} wurde nicht angenommen. Versuchen Sie es noch einmal, oder melden Sie sich anders an.`,
+      },
+      back: 'Zurück zur Anmeldung',
+      address: {
+        title: 'Ihre E-Mail-Adresse',
+        lead: (name) =>
+          `${name} hat keine Adresse genannt. Welche ist Ihre? Sie bekommen eine E-Mail dorthin.`,
+      },
+      sent: (email) =>
+        `Wir haben eine E-Mail an ${email} geschickt. Öffnen Sie deren Link, um weiterzumachen.`,
+      replace: {
+        title: 'Es ist schon jemand angemeldet',
+        lead: (here, account, name) =>
+          `Sie sind als ${here} angemeldet. Möchten Sie sich stattdessen mit ${name} als ${account} anmelden?`,
+        button: (account) => `Als ${account} anmelden`,
+        stay: (here) => `${here} bleiben`,
+      },
+      confirm: {
+        title: (name) => `Mit ${name} anmelden`,
+        own: (name, account, email) =>
+          `Von jetzt an ist mit ${account} bei ${name} die Anmeldung am Konto ${email} möglich.`,
+        elsewhere: (name, account, email) =>
+          `In einem anderen Browser hat sich jemand bei ${name} als ${account} angemeldet und die Adresse ${email} angegeben. Von jetzt an könnte diese Person sich am Konto dieser Adresse anmelden. Machen Sie nur weiter, wenn Sie das waren.`,
+        button: 'Das war ich: weiter',
+      },
+      dead: {
+        title: 'Das geht nicht mehr',
+        lead: 'Es wurde schon verwendet oder ist zu alt. Beginnen Sie von vorn.',
+      },
+    },
     consent: {
       title: (client: string) => `Weiter zu ${client}`,
       lead: (client: string, tenant: string) => `${client} von ${tenant} möchte wissen:`,
@@ -757,6 +821,16 @@ export const de: Texts = {
         },
         dead: 'Der Faktor ist vielleicht schon entfernt. Wenn nicht, bitten Sie die Menschen, die Ihre Organisation verwalten, Ihr Konto zu sichern.',
       },
+      identity_undo: {
+        title: 'Verknüpfung lösen',
+        lead: 'Sie haben dieses Konto bei einem anderen Anbieter nicht verknüpft? Dann lösen Sie die Verknüpfung. Alle Sitzungen Ihres Kontos enden, auch Ihre.',
+        button: 'Verknüpfung lösen',
+        done: {
+          title: 'Die Verknüpfung ist gelöst',
+          lead: 'Damit ist keine Anmeldung mehr möglich, und alle Sitzungen sind beendet. Wählen Sie ein neues Passwort, wenn Sie eines haben.',
+        },
+        dead: 'Die Verknüpfung ist vielleicht schon gelöst. Wenn nicht, bitten Sie die Menschen, die Ihre Organisation verwalten, Ihr Konto zu sichern.',
+      },
       invitation: {
         title: (tenant) => `${tenant} beitreten`,
         lead: (inviter, names) =>
@@ -820,6 +894,10 @@ export const de: Texts = {
       token_not_valid: () => 'Das hat zu lange gedauert. Beginnen Sie von vorn.',
       not_authenticated: () => 'Das hat zu lange gedauert. Beginnen Sie von vorn.',
       session_revoked: () => 'Sie wurden abgemeldet. Beginnen Sie von vorn.',
+      sign_in_refused: () => 'Dieses Konto kann sich hier nicht anmelden.',
+      state_not_valid: () =>
+        'Diese Antwort gehört zu einem anderen Browser, wurde schon verwendet oder ist zu alt. Beginnen Sie von vorn.',
+      overtaken: () => 'Eine andere Anmeldung hat das Konto inzwischen geändert. Beginnen Sie von vorn.',
       form_not_valid: () =>
         'Dieses Formular gehört zu einem anderen Browser oder ist zu alt. Beginnen Sie von vorn.',
       form_expired: () =>

@@ -220,6 +220,20 @@ export const en = {
         next: [worksOnce(minutes), 'Do not forward this mail.'],
         otherwise: ['If it was not you, you do not need to do anything.'],
       })),
+      provider_sign_in: mail<{ provider: string; account: string; minutes: number }>(
+        ({ provider, account, minutes }, { service }) => ({
+          subject: `Sign in to ${service} with ${provider}`,
+          says: [
+            `Someone signed in with ${provider} and gave this address. There the account is: ${account}. If it is yours, open the link.`,
+          ],
+          button: 'Go on',
+          next: [
+            `${worksOnce(minutes)} From then on, the account there signs in here.`,
+            'Do not forward this mail.',
+          ],
+          otherwise: ['If it was not you, you do not need to do anything.'],
+        }),
+      ),
       password_reset: mail<{ minutes?: number | undefined }>(({ minutes }, { service }) => ({
         subject: `Reset your ${service} password`,
         says: [
@@ -266,6 +280,12 @@ export const en = {
       })),
       second_factor_added: factorAdded,
       young_factor_added: factorAdded,
+      identity_linked: mail<{ provider: string; undo: string }>(({ provider }, { service }) => ({
+        subject: `${provider} now signs in to your ${service} account`,
+        says: [`An account at ${provider} was linked to your account. It can be used to sign in.`],
+        otherwise: ['If it was not you, unlink it within 7 days. That also ends all sessions.'],
+        undo: 'Unlink it',
+      })),
       second_factors_locked: mail<{ minutes: number }>(({ minutes }, { service }) => ({
         subject: `Your second factors at ${service} are paused`,
         says: [
@@ -616,6 +636,42 @@ export const en = {
       fails: 'The sign-in did not work',
       again: 'Change the connection or the settings at the provider, and try again.',
     },
+    provider: {
+      goOn: (name: string) => `Sign in with ${name}`,
+      goOnLead: (name: string) => `You leave this page, and sign in with ${name}.`,
+      leaving: (name: string) => `On to ${name}`,
+      leavingLead: 'One moment: you are taken there.',
+      fails: (name: string) => `The sign-in with ${name} did not work`,
+      faults: {
+        denied: (name: string) => `${name} says that you did not agree, or that you may not use it here.`,
+        unreachable: (name: string) =>
+          `${name} cannot be reached just now. Try again later, or sign in in another way.`,
+        refused: (name: string) =>
+          `The answer of ${name} was not accepted. Try again, or sign in in another way.`,
+      },
+      back: 'Back to the sign-in',
+      address: {
+        title: 'Your email address',
+        lead: (name: string) => `${name} gave no address. Which one is yours? You get a mail to it.`,
+      },
+      sent: (email: string) => `We sent a mail to ${email}. Open its link to go on.`,
+      replace: {
+        title: 'Someone is signed in',
+        lead: (here: string, account: string, name: string) =>
+          `You are signed in as ${here}. Do you want to sign in with ${name} in its place, as ${account}?`,
+        button: (account: string) => `Sign in as ${account}`,
+        stay: (here: string) => `Stay ${here}`,
+      },
+      confirm: {
+        title: (name: string) => `Sign in with ${name}`,
+        own: (name: string, account: string, email: string) =>
+          `From now on, ${account} at ${name} signs in to the account ${email}.`,
+        elsewhere: (name: string, account: string, email: string) =>
+          `In another browser, someone signed in at ${name} as ${account}, and gave the address ${email}. From now on, they could sign in to the account of this address. Go on only if that was you.`,
+        button: 'That was me: go on',
+      },
+      dead: { title: 'This no longer works', lead: 'It was used already, or is too old. Begin again.' },
+    },
     consent: {
       title: (client: string) => `Continue to ${client}`,
       lead: (client: string, tenant: string) => `${client} of ${tenant} wants to know:`,
@@ -777,6 +833,16 @@ export const en = {
         },
         dead: 'The factor may be removed already. If it is not, ask the people who manage your organisation to secure your account.',
       },
+      identity_undo: {
+        title: 'Unlink the account',
+        lead: 'Did you not link this account at another provider? Then unlink it. All sessions of your account end, yours too.',
+        button: 'Unlink it',
+        done: {
+          title: 'The account is unlinked',
+          lead: 'It no longer signs in to your account, and all sessions have ended. Choose a new password, if you have one.',
+        },
+        dead: 'It may be unlinked already. If it is not, ask the people who manage your organisation to secure your account.',
+      },
       invitation: {
         title: (tenant: string) => `Join ${tenant}`,
         lead: (inviter: string, names: readonly string[]) =>
@@ -835,6 +901,10 @@ export const en = {
       token_not_valid: () => 'This took too long. Begin again.',
       not_authenticated: () => 'This took too long. Begin again.',
       session_revoked: () => 'You were signed out. Begin again.',
+      sign_in_refused: () => 'This account cannot sign in here.',
+      state_not_valid: () =>
+        'This answer belongs to another browser, was used already, or is too old. Begin again.',
+      overtaken: () => 'Another sign-in changed the account meanwhile. Begin again.',
       form_not_valid: () => 'This form is of another browser, or too old. Begin again.',
       form_expired: () => 'More than 15 minutes went by since the page was opened. Begin again.',
       cross_site_request: () => 'This form came from another site, so it was not taken. Begin again.',

@@ -120,6 +120,7 @@ export const linkSettings = {
   EMAIL_LINK_RESET: linkTo('/reset-password', 'Page that resets a password'),
   EMAIL_LINK_UNDO_EMAIL: linkTo('/undo-email-change', 'Page that undoes a change of the e-mail address'),
   EMAIL_LINK_UNDO_FACTOR: linkTo('/undo-second-factor', 'Page that removes a new second factor'),
+  EMAIL_LINK_UNDO_IDENTITY: linkTo('/undo-identity', 'Page that unlinks an account at another provider'),
   EMAIL_LINK_INVITATION: linkTo('/accept-invitation', 'Page that accepts an invitation'),
   EMAIL_LINK_MAGIC: linkTo('/log-in', 'Page that signs in (`MAGIC_LINK_ENABLED`)'),
   EMAIL_LINK_LEAVE: linkTo('/leave-tenant', 'Page on which an added member leaves the tenant'),

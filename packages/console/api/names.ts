@@ -18,6 +18,8 @@ export const eventTypes = [
   'identity.passkey_registered',
   'identity.passkey_renamed',
   'identity.passkey_deleted',
+  'identity.identity_linked',
+  'identity.identity_unlinked',
   'identity.api_key_created',
   'identity.api_key_rotated',
   'identity.api_key_revoked',

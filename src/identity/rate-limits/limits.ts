@@ -76,10 +76,11 @@ const windowsOf = (key: string): Use[] => [
 ]
 
 /** The same, asked for by a caller without an account. The limit of the caller's address refuses first. */
-export const anonymousMailUses = (purpose: 'reset' | 'magic-link', email: string, ip: string): Use[] => [
-  { limit: 'mail-address', key: addressKey(ip) },
-  ...mailUses(purpose, email),
-]
+export const anonymousMailUses = (
+  purpose: 'reset' | 'magic-link' | 'provider',
+  email: string,
+  ip: string,
+): Use[] => [{ limit: 'mail-address', key: addressKey(ip) }, ...mailUses(purpose, email)]
 
 /**
  * A mail to an address that asked for none. Each tenant has its own windows per address. No person and no caller's

@@ -8,6 +8,7 @@ import { deadLink, findLink, type PresentedLink, spendLink } from '../../message
 import { sendMail } from '../../messages/mail/send-mail.ts'
 import { appendEvent } from '../../messages/outbox/append-event.ts'
 import { revokeKeysOf } from '../api-keys/store.ts'
+import { deleteIdentitiesOf } from '../federated/store.ts'
 import { recordRemoved } from '../otp/record-device.ts'
 import { deleteYoungDevices } from '../otp/store.ts'
 import { endSessions } from '../sessions/end-session.ts'
@@ -18,8 +19,8 @@ import { evictUnproven } from './release-address.ts'
 
 /**
  * Undoes a change of address, once, for the person who reads the old mailbox, also after the new address was proven. The
- * account gets the old address back, as proven. What came after the change goes: memberships, factors, sessions, links of
- * later changes, a password that the newer mailbox chose; and all keys, and young factors. A tenant that would lose its last
+ * account gets the old address back, as proven. What came after the change goes: memberships, factors, identities at other
+ * providers, sessions, links of later changes, a password that the newer mailbox chose; and all keys, and young factors. A tenant that would lose its last
  * owner is archived; the newer address, if it was proven, gets a mail that says how an operator returns it. If another account has
  * the old address without having proved it, that account loses it ({@link evictUnproven}). 400 `token_invalid` if the
  * other account has proved it or the token is wrong, `token_expired` if the token is only too old.
@@ -40,6 +41,7 @@ export async function undoEmailChange(deps: Deps, requestInfo: RequestInfo, toke
     await endLinksSince(tx, link)
     await removeFactorsSince(tx, link, requestInfo)
     const archived = await endMembershipsSince(tx, person, { since, requestInfo, at })
+    deleteIdentitiesOf(tx, id, since)
     revokeKeysOf(tx, { userId: id, at })
     const common = { tenantId, requestId: requestInfo.requestId, at }
     await endSessions(tx, { ...common, userId: id, exceptId: null, reason: 'undone' })

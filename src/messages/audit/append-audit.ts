@@ -27,6 +27,8 @@ type AuditAction =
   | 'magic_link:confirm'
   | 'otp_device:undo'
   | 'passkey:undo'
+  | 'identity:link'
+  | 'identity:undo'
   | 'user:reset_factors'
   | 'profile:undo'
   | 'invitation:expire'

@@ -114,7 +114,7 @@ export async function endLaterTokens(
 }
 
 /** Undo links must still work for a reader of the old address after the address was changed. */
-const survivesAddressChange: readonly LinkPurpose[] = ['email_undo', 'factor_undo']
+const survivesAddressChange: readonly LinkPurpose[] = ['email_undo', 'factor_undo', 'identity_undo']
 
 /** Ends a user's tokens that were sent to other addresses, except those of undo links. As the system role. */
 export async function endTokensSentElsewhere(

@@ -10,6 +10,7 @@ export const mailedLinks = {
   password_reset: { page: '/reset-password', setting: 'EMAIL_LINK_RESET' },
   email_undo: { page: '/undo-email-change', setting: 'EMAIL_LINK_UNDO_EMAIL' },
   factor_undo: { page: '/undo-second-factor', setting: 'EMAIL_LINK_UNDO_FACTOR' },
+  identity_undo: { page: '/undo-identity', setting: 'EMAIL_LINK_UNDO_IDENTITY' },
   magic_link: { page: '/log-in', setting: 'EMAIL_LINK_MAGIC' },
   tenant_leave: { page: '/leave-tenant', setting: 'EMAIL_LINK_LEAVE' },
   invitation: { page: '/accept-invitation', setting: 'EMAIL_LINK_INVITATION' },

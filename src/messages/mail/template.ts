@@ -4,6 +4,7 @@ import { z } from 'zod'
 export const mailPurposes = [
   'reset',
   'magic-link',
+  'provider',
   'code',
   'factor',
   'verification',

@@ -39,6 +39,13 @@ export const templates = {
     link: z.url().optional(),
   }),
   magic_link: template(['magic-link'], { link: z.url(), firstName: name, minutes }),
+  provider_sign_in: template(['provider'], {
+    link: z.url(),
+    firstName: name,
+    provider: name,
+    account: name,
+    minutes,
+  }),
   password_reset: template(['reset'], {
     link: z.url(),
     firstName: name,
@@ -49,6 +56,7 @@ export const templates = {
   // A mail that an earlier release queued can have `undo`: now this is `young_factor_added`.
   second_factor_added: notice({ device: factor, firstName: name, undo: z.url().optional() }),
   young_factor_added: template(['factor'], { device: factor, firstName: name, undo: z.url() }),
+  identity_linked: notice({ firstName: name, provider: name, undo: z.url() }),
   second_factors_locked: notice({ minutes }),
   second_factors_reset: notice({ firstName: name }),
   second_factor_removed: notice({ device: factor, firstName: name }),

@@ -40,6 +40,11 @@ export const eventTypes = {
     z.strictObject({ user_id: id, passkey_id: id }),
   ),
   ...family(
+    'identity.identity',
+    ['linked', 'unlinked'],
+    z.strictObject({ user_id: id, identity_id: id, provider: z.string() }),
+  ),
+  ...family(
     'identity.api_key',
     ['created', 'rotated', 'revoked'],
     z.strictObject({ api_key_id: id, user_id: id.nullable(), service_account_id: id.nullable() }),
