@@ -14,6 +14,7 @@ const withoutToken: ReadonlySet<string> = new Set([
   'POST /api/v1/auth/email/verify/reject',
   'POST /api/v1/auth/email/undo',
   'POST /api/v1/auth/otp/undo',
+  'POST /api/v1/auth/identities/undo',
   'POST /api/v1/auth/magic-link',
   'POST /api/v1/auth/magic-link/confirm',
   'POST /api/v1/auth/passkeys/login/options',

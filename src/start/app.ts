@@ -15,7 +15,7 @@ import { auditLogRoutes } from '../events/audit-log/routes.ts'
 import { feedRoutes } from '../events/feed/routes.ts'
 import { webhookRoutes } from '../events/webhooks/routes.ts'
 import { connectionRoutes } from '../federation/connections/routes.ts'
-import { testPage } from '../federation/connections/test-page.ts'
+import { providerPages } from '../federation/pages/provider-pages.ts'
 import { samlRoutes } from '../federation/saml/routes.ts'
 import { cors, refuseInvalidRequests, securityHeaders } from '../http/headers.ts'
 import { answerErrors } from '../http/problem.ts'
@@ -26,6 +26,7 @@ import { apiKeyRoutes } from '../identity/api-keys/routes.ts'
 import { acceptRoutes } from '../identity/auth/accept-routes.ts'
 import { authRoutes } from '../identity/auth/routes.ts'
 import { emailVerificationRoutes } from '../identity/email-verification/routes.ts'
+import { identityRoutes } from '../identity/federated/routes.ts'
 import { impersonationRoutes } from '../identity/impersonation/routes.ts'
 import { keyRoutes } from '../identity/keys/routes.ts'
 import { magicLinkRoutes } from '../identity/magic-links/routes.ts'
@@ -74,6 +75,7 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...magicLinkRoutes(deps),
   ...otpRoutes(deps),
   ...passkeyRoutes(deps),
+  ...identityRoutes(deps),
   ...apiKeyRoutes(deps),
   ...userRoutes(deps),
   ...tenantRoutes(deps),
@@ -148,7 +150,7 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   const calls = callsOf(path, routes)
   app.use(openidConnect(path, calls))
   app.use(samlRoutes(path))
-  app.use(signInPages(path, calls, [...consentPages(path, calls), testPage(path)]))
+  app.use(signInPages(path, calls, [...consentPages(path, calls), ...providerPages(path, calls)]))
   if (config.CONSOLE_ENABLED)
     app.use(consoleRoutes(path, routes)).use(enterConsole(path, calls)).use(consolePages(deps.publicUrl))
   app.use(scim(path))

@@ -37,6 +37,8 @@ export interface Provider {
   lies: Lies
   /** Signs in at an authorization URL, and gives the address to which it leads back. */
   signIn(url: string): string
+  /** The same for a person who says no there. */
+  deny(url: string): string
   /** The bodies that its token endpoint got. */
   asked: URLSearchParams[]
   /** Its public key as PEM, and a key that it does not publish. */
@@ -62,6 +64,13 @@ export async function startProvider(t: Pick<Test, 'teardown'>): Promise<Provider
     asked: [],
     publicKey: await exportSPKI(own.publicKey),
     foreignKey: foreign.privateKey,
+    deny(url) {
+      const asked = new URL(url).searchParams
+      const back = new URL(asked.get('redirect_uri')!)
+      const answer = { error: 'access_denied', state: asked.get('state')!, iss: issuer }
+      back.search = new URLSearchParams(answer).toString()
+      return back.href
+    },
     signIn(url) {
       const asked = new URL(url).searchParams
       const code = randomUUID()

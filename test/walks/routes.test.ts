@@ -38,6 +38,7 @@ t.test('only these routes need no token', async (t) => {
     'POST /api/v1/auth/email/undo',
     'POST /api/v1/auth/email/verify/confirm',
     'POST /api/v1/auth/email/verify/reject',
+    'POST /api/v1/auth/identities/undo',
     'POST /api/v1/auth/login',
     'POST /api/v1/auth/magic-link',
     'POST /api/v1/auth/magic-link/confirm',

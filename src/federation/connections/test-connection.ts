@@ -6,6 +6,7 @@ import type { RequestInfo } from '../../http/request-info.ts'
 import { findPersonBy } from '../../identity/users/store.ts'
 import { appendAudit } from '../../messages/audit/append-audit.ts'
 import type { Caller } from '../../request/caller.ts'
+import { stateNotValid } from '../flows.ts'
 import { UpstreamError } from '../upstream.ts'
 import { callbackOf } from './addresses.ts'
 import { connectionUpstream } from './connection-upstream.ts'
@@ -72,12 +73,7 @@ export async function finishTest(
   const at = deps.clock()
   const state = parameters.get(parameter) ?? ''
   const begun = read(deps, id, state)
-  if (!begun || begun.expiresAt <= at)
-    throw new ApiError(
-      400,
-      'state_not_valid',
-      'This answer belongs to no sign-in that began here in the last 10 minutes. Begin again.',
-    )
+  if (!begun || begun.expiresAt <= at) throw stateNotValid()
   try {
     const answer = { state, redirectUri: callbackOf(deps, id), kept: begun.kept, parameters, at }
     const { subject, claims } = await connectionUpstream(deps, connection).finish(answer)

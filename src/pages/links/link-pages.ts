@@ -61,6 +61,7 @@ const plainLinks = (deps: Deps, calls: Calls): PlainLink[] => [
   },
   { name: 'email_undo', call: calls.undoAddress, next: resetStep, renew: closeStep },
   { name: 'factor_undo', call: calls.undoFactor, next: resetStep, renew: closeStep },
+  { name: 'identity_undo', call: calls.undoIdentity, next: resetStep, renew: closeStep },
   { name: 'tenant_leave', call: calls.leaveTenant, next: closeStep, renew: signInStep },
 ]
 

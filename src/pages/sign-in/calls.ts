@@ -6,7 +6,7 @@ import { type RegisterBody, registerUnseen } from '../../identity/auth/register.
 import { showPassword } from '../../identity/auth/show-password.ts'
 import { confirmVerification } from '../../identity/email-verification/confirm-verification.ts'
 import { presentedPassword } from '../../identity/person.ts'
-import { handOut } from '../../identity/sign-in/outcome.ts'
+import { type FactorDue, handOut, type Opened } from '../../identity/sign-in/outcome.ts'
 import { type Registered, signInRegistered } from '../../identity/sign-in/sign-in-registered.ts'
 import type { Connection } from '../../request/caller.ts'
 import type { PathDeps } from '../../request/request-context.ts'
@@ -72,6 +72,9 @@ export function callsOf(deps: PageDeps, routes: readonly Route[]) {
       const outcome = await signInRegistered(deps, http.state.requestInfo, registered)
       return outcome && session.handOut(http, handOut(outcome))
     },
+    /** Gives the browser what a sign-in opened that is none of the API. */
+    keep: (http: Context, outcome: Opened | FactorDue) =>
+      session.handOut(http, handOut(outcome)) as Promise<SignInAnswer>,
     mailReset: call('POST', 'auth/password/reset'),
     mailLink: call('POST', 'auth/magic-link'),
     logIn: call('POST', 'auth/login'),
@@ -102,6 +105,7 @@ export function callsOf(deps: PageDeps, routes: readonly Route[]) {
     resetPassword: call('POST', 'auth/password/reset/confirm'),
     undoAddress: call('POST', 'auth/email/undo'),
     undoFactor: call('POST', 'auth/otp/undo'),
+    undoIdentity: call('POST', 'auth/identities/undo'),
     acceptInvitation: call('POST', 'invitations/accept'),
     beginToAccept: call('POST', 'invitations/accept/options'),
     acceptReceived: call('POST', 'users/me/invitations/:id/accept'),

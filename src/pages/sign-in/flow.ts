@@ -26,6 +26,10 @@ export interface Flow {
   links?: { [Name in MailedLink]?: string }
   /** The account that this browser made, and when (ms since 1970): its first proof goes on to the sign-in. */
   registered?: (Registered & { at: number }) | undefined
+  /** The sign-in with another provider that waits here, by its id. */
+  heldBy?: string | undefined
+  /** The token of the mail that was opened for such a sign-in. */
+  heldToken?: string | undefined
   /** A code was mailed for the sign-in: a page asks for it only then. */
   isCodeMailed?: boolean
   /** The id of the flow before, which took too long. */

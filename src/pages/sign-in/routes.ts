@@ -20,7 +20,7 @@ import { mailedLinkPages } from './mailed-link.ts'
 import { visitOf } from './open-visit.ts'
 import { passkeyPages } from './passkey.ts'
 import { passwordPage } from './password.ts'
-import { readForm } from './read-form.ts'
+import { formReader, readForm } from './read-form.ts'
 import { refuseForeignForms } from './refuse-foreign-forms.ts'
 import { registerPages } from './register.ts'
 import { sessionPages } from './session.ts'
@@ -55,6 +55,9 @@ export function signInPages(deps: PageDeps, calls: Calls, more: readonly SignInP
     { method: 'GET', path: pathOf(one), handle: showing(deps, look, one) },
     ...(one.submit
       ? [{ method: 'POST' as const, path: pathOf(one), handle: submitting(deps, look, one) }]
+      : []),
+    ...(one.takesForeign
+      ? [{ method: 'POST' as const, path: pathOf(one), handle: takingForeign(deps, one) }]
       : []),
   ])
   served.push(
@@ -149,6 +152,15 @@ const submitting =
     }
   }
 
+const takingForeign =
+  (deps: PageDeps, { takesForeign }: SignInPage): Middleware =>
+  async (http) => {
+    const visit = visitOf(deps, http, await readForeignForm(http))
+    redirect(http, `${visit.prefix}${await takesForeign!(visit)}`)
+  }
+
+const readForeignForm = formReader(64 * 1024)
+
 /** Refuses a form that another browser shows: that of a person who is to sign in as someone else. */
 function assertOwnForm(
   deps: PageDeps,
@@ -169,7 +181,7 @@ async function answer(http: Context, look: Look, visit: Visit, shown: Shown): Pr
   switch (shown.kind) {
     case 'page':
       visit.keep({}) // its forms have their time from now on
-      await write(http, look, visit, shown)
+      await write(http, look, visit, shown, shown.status)
       break
     case 'data':
       http.set('Cache-Control', 'no-store')
@@ -180,16 +192,20 @@ async function answer(http: Context, look: Look, visit: Visit, shown: Shown): Pr
       break
     case 'leave': {
       const to = `${visit.prefix}${shown.to}`
-      if (http.method === 'POST') await write(http, look, visit, leading(visit, to, shown.title))
+      if (http.method === 'POST') await write(http, look, visit, leading(visit, to, shown))
       else redirect(http, to)
+      break
     }
+    case 'abroad':
+      if (http.method === 'POST') await write(http, look, visit, leading(visit, shown.to, shown))
+      else redirect(http, shown.to)
   }
 }
 
 /** Browsers check `form-action` along all redirects after a form, so what may lead to another site is no redirect. */
-const leading = ({ texts }: Visit, to: string, title = texts.leave.title) => ({
-  title,
-  content: html`<p>${texts.leave.lead}</p>\n<p><a class="button" href="${to}">${texts.continue}</a></p>`,
+const leading = ({ texts }: Visit, to: string, { title, lead }: { title?: string; lead?: string }) => ({
+  title: title ?? texts.leave.title,
+  content: html`<p>${lead ?? texts.leave.lead}</p>\n<p><a class="button" href="${to}">${texts.continue}</a></p>`,
   refresh: to,
 })
 

@@ -30,11 +30,13 @@ export interface Visit {
 
 /** What a visit gives. */
 export type Shown =
-  | { kind: 'page'; title: string; content: Html }
+  | { kind: 'page'; title: string; content: Html; status?: number }
   /** Another page, by its path. */
   | { kind: 'go'; to: string }
   /** The end of the sign-in, or of the session: a path of the service. `title`: of the page in between, after a form. */
   | { kind: 'leave'; to: string; title?: string }
+  /** A page of another site, such as one where the person signs in. */
+  | { kind: 'abroad'; to: string; title: string; lead: string }
   /** JSON for the script of a page. */
   | { kind: 'data'; body: object }
 
@@ -48,6 +50,11 @@ export interface SignInPage {
   show(visit: Visit): Promise<Shown> | Shown
   /** Also takes a form of a flow that took too long. */
   takesLate?: true
+  /**
+   * Takes a form of another site, with which the browser sends no cookie. It has no code, so the page only notes what it says, and
+   * gives the path where the browser goes on with its cookie.
+   */
+  takesForeign?(visit: Visit): Promise<string>
   /** Takes the form of the page. Throws its refusal. */
   submit?(visit: Visit): Promise<Shown>
 }

@@ -59,6 +59,7 @@ t.test('one file makes the proof that the way in is open', async (t) => {
 
 t.test('every way in shows its first factor to one function, which checks for a second one', async (t) => {
   t.strictSame(filesWith(/\bsignIn\(/).sort(), [
+    'src/federation/settle.ts',
     'src/identity/auth/join-as-newcomer.ts',
     'src/identity/magic-links/confirm-magic-link.ts',
     'src/identity/passkeys/sign-in-with-passkey.ts',

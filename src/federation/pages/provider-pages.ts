@@ -1,0 +1,110 @@
+import { notFound } from '../../errors.ts'
+import { authorizeUses } from '../../identity/rate-limits/limits.ts'
+import type { Calls, PageDeps } from '../../pages/sign-in/calls.ts'
+import { button, form, nextStep, refusalOf } from '../../pages/sign-in/elements.ts'
+import { page, type Shown, type SignInPage, type Visit } from '../../pages/sign-in/visit.ts'
+import { html } from '../../text/html.ts'
+import { callbackOf } from '../connections/addresses.ts'
+import { testPage } from '../connections/test-page.ts'
+import { openState } from '../connections/try-state.ts'
+import { findUpstream } from '../find-upstream.ts'
+import { beginFlow, keepAnswer, takeAnswer } from '../flows.ts'
+import { type Upstream, UpstreamError } from '../upstream.ts'
+import { heldPage } from './held-page.ts'
+import { browsersOf, settled } from './settled.ts'
+
+/** The pages of a sign-in with another provider, and of a try of a connection. */
+export const providerPages = (deps: PageDeps, calls: Calls): SignInPage[] => [
+  withPage(deps),
+  callbackPage(deps, calls),
+  heldPage(deps, calls),
+]
+
+/** Leads to the upstream: at once by a button of our own pages, else by its own button, so that no other site begins a sign-in. */
+const withPage = (deps: PageDeps): SignInPage => ({
+  path: 'with/:id',
+  async show(visit) {
+    const upstream = await upstreamOf(deps, visit.params.id)
+    if (!visit.refusal && visit.http.get('sec-fetch-site') === 'same-origin')
+      return begin(deps, visit, upstream)
+    const { goOn, goOnLead } = visit.texts.provider
+    return page(
+      goOn(upstream.name),
+      html`<p>${goOnLead(upstream.name)}</p>
+${refusalOf(visit)}${form(visit, `with/${upstream.id}`, button(visit.texts.continue))}`,
+    )
+  },
+  submit: async (visit) => begin(deps, visit, await upstreamOf(deps, visit.params.id)),
+})
+
+async function begin(deps: PageDeps, visit: Visit, upstream: Upstream): Promise<Shown> {
+  const { http, texts, returnTo } = visit
+  await deps.limiters.take(authorizeUses(http.state.requestInfo.ip))
+  visit.keep({ heldBy: undefined, heldToken: undefined })
+  try {
+    const to = await beginFlow(deps, upstream, { browser: visit.flow.id, returnTo })
+    const { leaving, leavingLead: lead } = texts.provider
+    return { kind: 'abroad', to, title: leaving(upstream.name), lead }
+  } catch (error) {
+    return refusalOfUpstream(deps, visit, upstream, error)
+  }
+}
+
+/** Takes the answer of an upstream. */
+function callbackPage(deps: PageDeps, calls: Calls): SignInPage {
+  const tried = testPage(deps)
+  return {
+    path: 'callback/:id',
+    async show(visit) {
+      const { http, params } = visit
+      const { id = '' } = params
+      const query = new URLSearchParams(http.querystring)
+      if (openState(deps, id, query.get('state') ?? '')) return tried.show(visit)
+      const taken = await takeAnswer(deps, { provider: id, browsers: browsersOf(visit), query })
+      visit.returnTo = taken.returnTo
+      const upstream = await upstreamOf(deps, id)
+      try {
+        const { id: flowId, returnTo: _, ...answer } = taken
+        const said = await upstream.finish({
+          ...answer,
+          redirectUri: callbackOf(deps, id),
+          at: deps.clock(),
+        })
+        return await settled(deps, calls, visit, { flowId, upstream, said, madeId: null })
+      } catch (error) {
+        return refusalOfUpstream(deps, visit, upstream, error)
+      }
+    },
+    async takesForeign({ form: fields, params }) {
+      const { id = '' } = params
+      const parameters = new URLSearchParams(fields)
+      const state = parameters.get('state') ?? ''
+      const kept = openState(deps, id, state) ? parameters : new URLSearchParams({ state })
+      if (kept !== parameters) await keepAnswer(deps, id, parameters)
+      return `/sign-in/callback/${encodeURIComponent(id)}/?${kept}`
+    },
+  }
+}
+
+async function upstreamOf(deps: PageDeps, id = ''): Promise<Upstream> {
+  const upstream = await findUpstream(deps, id)
+  // Connections sign in no one yet: their sessions are not confined.
+  if (upstream?.tenantId !== null) throw notFound()
+  return upstream
+}
+
+const statuses = { denied: 403, unreachable: 503, refused: 400 } as const
+
+/** What an upstream said or did wrong: people read plain words, and the log has the reason. Throws what is not its fault. */
+function refusalOfUpstream(deps: PageDeps, visit: Visit, { id, name }: Upstream, error: unknown): Shown {
+  if (!(error instanceof UpstreamError)) throw error
+  const { code, message } = error
+  const { requestId } = visit.http.state.requestInfo
+  deps.log.warn(
+    { provider: id, fault: code, reason: message, request_id: requestId },
+    'a sign-in with another provider failed',
+  )
+  const { fails, faults, back } = visit.texts.provider
+  const content = html`<p class="alert" role="alert">${faults[code](name)}</p>\n${nextStep(visit, '', back)}`
+  return { kind: 'page', title: fails(name), content, status: statuses[code] }
+}

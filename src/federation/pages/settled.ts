@@ -1,0 +1,49 @@
+import type { Calls, PageDeps } from '../../pages/sign-in/calls.ts'
+import { afterFactor } from '../../pages/sign-in/password.ts'
+import { go, type Shown, type Visit } from '../../pages/sign-in/visit.ts'
+import { hold, holdForMail } from '../hold.ts'
+import { type Said, type SettleAsked, settle } from '../settle.ts'
+
+/** The flows of pages that a browser can have begun with: the one before took too long. */
+export const browsersOf = ({ flow: { id, before } }: Visit): string[] => (before ? [id, before] : [id])
+
+interface Asked extends Omit<SettleAsked, 'hereId' | 'requestInfo'> {
+  /** The person said that they want to replace who is signed in. */
+  replaces?: boolean
+}
+
+/** Signs in, or shows what has to come first. */
+export async function settled(
+  deps: PageDeps,
+  calls: Calls,
+  visit: Visit,
+  { replaces = false, ...asked }: Asked,
+): Promise<Shown> {
+  const { http } = visit
+  const { requestInfo } = http.state
+  const here = replaces ? null : await calls.whoIsHere(http)
+  const outcome = await settle(deps, { ...asked, hereId: here?.userId ?? null, requestInfo })
+  if (outcome.kind !== 'held') {
+    visit.keep({ heldBy: undefined, heldToken: undefined })
+    return afterFactor(visit, calls, await calls.keep(http, outcome))
+  }
+  const { flowId, upstream, madeId } = asked
+  const { waitsFor } = outcome
+  const said = wordOf(asked.said)
+  const { email } = said
+  if (waitsFor === 'mail' && email !== null)
+    await holdForMail(deps, requestInfo, flowId, { name: upstream.name, said: { ...said, email } })
+  else await hold(deps, flowId, { waitsFor, name: upstream.name, said, madeId })
+  visit.keep({ heldBy: flowId, heldToken: undefined })
+  return go('provider')
+}
+
+const wordOf = ({ issuer, attribute, subject, email, isAuthority, firstName, lastName }: Said): Said => ({
+  issuer,
+  attribute,
+  subject,
+  email,
+  isAuthority,
+  firstName,
+  lastName,
+})

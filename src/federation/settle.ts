@@ -1,0 +1,172 @@
+import { unusableHash } from '../crypto/passwords.ts'
+import { asSystem, type Tx } from '../database/executor/transaction.ts'
+import type { Deps } from '../deps.ts'
+import { ApiError } from '../errors.ts'
+import type { RequestInfo } from '../http/request-info.ts'
+import { finishPasswordChange } from '../identity/auth/finish-password-change.ts'
+import { findRecipient, logOfReader } from '../identity/auth/mail-account-link.ts'
+import { recordVerified } from '../identity/email-verification/record-verified.ts'
+import { linkIdentity } from '../identity/federated/link-identity.ts'
+import { makePerson } from '../identity/federated/make-person.ts'
+import { findIdentity, noteAddress } from '../identity/federated/store.ts'
+import { registerUses, signInUses } from '../identity/rate-limits/limits.ts'
+import { createFreshTenant, type Person } from '../identity/sign-in/create-own-tenant.ts'
+import { type FactorDue, type Opened, orThrow } from '../identity/sign-in/outcome.ts'
+import { signIn } from '../identity/sign-in/sign-in.ts'
+import { markProven } from '../identity/users/address-store.ts'
+import { proveByMailbox } from '../identity/users/prove-by-mailbox.ts'
+import { findUser, findUserByEmail, lockUser, type UserRow } from '../identity/users/store.ts'
+import { stateNotValid } from './flows.ts'
+import { finishFlow } from './store.ts'
+import type { Asserted, Upstream } from './upstream.ts'
+
+/** What counts of the word of an upstream. */
+export type Said = Pick<
+  Asserted,
+  'issuer' | 'attribute' | 'subject' | 'email' | 'isAuthority' | 'firstName' | 'lastName'
+>
+
+/** What has to come before a session. */
+export type WaitsFor = 'mail' | 'address' | 'person'
+
+export interface SettleAsked {
+  flowId: string
+  upstream: Pick<Upstream, 'id' | 'name' | 'tenantId'>
+  said: Said
+  /** The account that this flow made, whose address only a mail can prove. */
+  madeId: string | null
+  /** Who is signed in in the browser; null: no one, or the person said that they want to replace them. */
+  hereId: string | null
+  requestInfo: RequestInfo
+}
+
+const reason = 'a sign-in with another provider finds its person'
+
+/**
+ * Whose account it is that an upstream names: docs/explanation/federation.md has the table. Signs in, once, or says what has to come
+ * first; then nothing is stored. Throws 400 `state_not_valid` for a flow that ended, 403 `sign_in_refused` and those of a sign-in,
+ * 409 `overtaken`, 429 `throttled`.
+ */
+export async function settle(
+  deps: Deps,
+  asked: SettleAsked,
+): Promise<Opened | FactorDue | { kind: 'held'; waitsFor: WaitsFor }> {
+  const { flowId, upstream, said, hereId, requestInfo } = asked
+  // What a tenant decides about its connections is not asked here yet, and their sessions are not confined.
+  if (upstream.tenantId !== null) throw signInRefused()
+  const { known, account } = await asSystem(deps.db, reason, async (tx) => {
+    const known = await findIdentity(tx, { ...said, provider: upstream.id })
+    return { known, account: known ? await findUser(tx, known.user_id) : await namedIn(tx, said) }
+  })
+  if (!known && said.email === null) return { kind: 'held', waitsFor: 'address' }
+  if (!known && !said.isAuthority) return { kind: 'held', waitsFor: 'mail' }
+  if (hereId !== null && hereId !== account?.id) return { kind: 'held', waitsFor: 'person' }
+  if (account?.is_active === false) throw signInRefused()
+  if (!account) await deps.limiters.take(registerUses(requestInfo.ip))
+  await deps.limiters.take(signInUses(account?.email ?? said.email!))
+  const at = deps.clock()
+  const isOurs = await asSystem(deps.db, reason, async (tx) => {
+    if (known) noteAddress(tx, { id: known.id, email: said.email })
+    return finishFlow(tx, { id: flowId, at })
+  })
+  if (!isOurs) throw stateNotValid()
+  const { person, identityId } =
+    known && account
+      ? { person: personOf(account), identityId: known.id }
+      : account
+        ? await linkTo(deps, asked, account)
+        : await makeAndLink(deps, asked)
+  const factor = { kind: 'federated', identityId, connection: null, mfaAt: null } as const
+  const outcome = await signIn(deps, { person, factor, tenantId: null, requestInfo })
+  if (outcome.kind === 'not_shown') throw signInRefused()
+  return orThrow(outcome)
+}
+
+const namedIn = (tx: Tx, { email, isAuthority }: Said): Promise<UserRow | null> | null =>
+  email !== null && isAuthority ? findUserByEmail(tx, email) : null
+
+const personOf = ({ id, email, first_name: firstName, last_name: lastName }: UserRow): Person => ({
+  id,
+  email,
+  firstName,
+  lastName,
+})
+
+interface LinkedPerson {
+  person: Person
+  identityId: string
+}
+
+async function makeAndLink(deps: Deps, { upstream, said, requestInfo }: SettleAsked): Promise<LinkedPerson> {
+  const email = said.email!
+  const made = await makePerson(deps, requestInfo, { ...said, email, isProven: true })
+  if (!made) throw overtaken()
+  const { firstName, lastName } = said
+  const person = { id: made.id, email, firstName, lastName }
+  const { tenantId } = made
+  const at = deps.clock()
+  const identity = identityOf(upstream, said)
+  const identityId = await asSystem(deps.db, reason, (tx) =>
+    linkIdentity(deps, tx, { identity, person, tenantId, tells: false, requestInfo, at }),
+  )
+  if (identityId === null) throw overtaken()
+  return { person, identityId }
+}
+
+/** Links to an account whose address is proved by now; at the first proof of it the account starts anew. */
+async function linkTo(deps: Deps, asked: SettleAsked, account: UserRow): Promise<LinkedPerson> {
+  const { upstream, said, madeId, requestInfo: from } = asked
+  const { id, email } = account
+  const recipient = await findRecipient(deps, from, email)
+  if (!recipient) throw signInRefused()
+  const at = deps.clock()
+  const unusable = unusableHash()
+  const { isFirst, identityId, person } = await asSystem(deps.db, reason, async (tx) => {
+    await lockUser(tx, id)
+    const locked = await findUser(tx, id)
+    if (!locked?.is_active || locked.email !== email) throw overtaken()
+    const { tenantId, requestInfo } = await logOfReader(
+      tx,
+      { userId: id, tenantId: recipient.tenantId },
+      from,
+    )
+    const proof = { id, email, passwordHash: unusable, keepsPassword: true, tenantId, requestInfo, at }
+    const isOwn = id === madeId && locked.email_verified_at === null
+    if (isOwn && (await markProven(tx, { id, email, at })))
+      await recordVerified(tx, { userId: id, email, tenantId, requestInfo, at })
+    const isFirst =
+      !isOwn && locked.email_verified_at === null && (await proveByMailbox(tx, proof))?.isFirst === true
+    if (isFirst) {
+      const changed = { userId: id, firstName: locked.first_name, tenantId, kept: null, requestInfo, at }
+      await finishPasswordChange(deps, tx, { ...changed, firstProof: { hasPassword: false } })
+    }
+    const identityId = await linkIdentity(deps, tx, {
+      identity: identityOf(upstream, said),
+      person: { id, email, firstName: recipient.firstName },
+      tenantId,
+      tells: !isOwn,
+      requestInfo,
+      at,
+    })
+    if (identityId === null) throw overtaken()
+    return { isFirst, identityId, person: personOf(locked) }
+  })
+  if (isFirst) await createFreshTenant(deps, person, from, at)
+  return { person, identityId }
+}
+
+const identityOf = ({ id: provider, name, tenantId }: SettleAsked['upstream'], said: Said) => ({
+  provider,
+  name,
+  tenantId,
+  issuer: said.issuer,
+  attribute: said.attribute,
+  subject: said.subject,
+  email: said.email,
+})
+
+const signInRefused = () =>
+  new ApiError(403, 'sign_in_refused', 'This account cannot sign in with this provider.')
+
+const overtaken = () =>
+  new ApiError(409, 'overtaken', 'The account was changed by another sign-in meanwhile. Begin again.')
