@@ -47,6 +47,9 @@ t.test('discovery names what is there, in both forms', async (t) => {
     token_endpoint_auth_signing_alg_values_supported: ['ES256', 'RS256', 'PS256', 'EdDSA', 'Ed25519'],
     pushed_authorization_request_endpoint: `${issuer}/oauth/par`,
     authorization_response_iss_parameter_supported: true,
+    subject_types_supported: ['public'],
+    scopes_supported: ['openid', 'profile', 'email', 'roles', 'groups', 'organization', 'offline_access'],
+    acr_values_supported: ['aal1', 'aal2'],
   })
   t.notOk('registration_endpoint' in body)
   const other = await service.call('GET', '/.well-known/oauth-authorization-server')
@@ -224,6 +227,44 @@ t.test('an application signs its person out, and others ask first', async (t) =>
   const done = await next.browser.send({}, 'sign-out')
   t.match(done.refresh, /^\/oauth\/logout\?after=/)
   t.equal((await next.browser.visit(done.refresh!)).refresh, to)
+})
+
+t.test('logouts are as the conformance suite of the OpenID Foundation asks', async (t) => {
+  const to = 'https://app.example.com/bye'
+  const app = await openApplication(service, owner, { first_party: true, post_logout_redirect_uris: [to] })
+  const state = 'a'.repeat(128)
+  const unsigned = (token: string) =>
+    `${Buffer.from('{"alg":"none"}').toString('base64url')}.${token.split('.')[1]}.`
+  const { tokens: known } = await tokensFor(service, app, member)
+  const id_token_hint = known.id_token!
+  // The title of the page that asks, the status of an error, or null with an ID token of the session itself.
+  for (const [name, fields, asked, end] of [
+    ['no parameters', {}, 'You are signed in', 'You are signed out'],
+    ['only state', { state }, 'You are signed in', 'You are signed out'],
+    ['no hint', { post_logout_redirect_uri: to, state }, 'You are signed in', 'You are signed out'],
+    ['unsigned hint', { id_token_hint: unsigned(id_token_hint), post_logout_redirect_uri: to }, 400],
+    ['query added', { id_token_hint, post_logout_redirect_uri: `${to}?foo=bar` }, 400],
+    ['no address', { state }, null, 'You are signed out'],
+    ['no state', { post_logout_redirect_uri: to }, null, to],
+    ['all', { post_logout_redirect_uri: to, state }, null, `${to}?state=${state}`],
+  ] as [string, Record<string, string>, string | number | null, string?][]) {
+    const { tokens, browser } = await tokensFor(service, app, member)
+    const query = new URLSearchParams({
+      ...fields,
+      ...(asked === null && { id_token_hint: tokens.id_token! }),
+    })
+    let seen = await browser.visit(`/oauth/logout?${query}`)
+    if (typeof asked === 'number') t.equal(seen.status, asked, name)
+    if (typeof asked === 'string') {
+      t.equal(seen.title, asked, name)
+      seen = await browser.send({}, 'sign-out')
+      if (seen.refresh) seen = await browser.visit(seen.refresh)
+    }
+    if (end?.startsWith('https:')) t.equal(seen.refresh, end, name)
+    else if (end) t.equal(seen.title, end, name)
+    const next = await browser.visit((await request(app, { prompt: 'none' })).path)
+    t.match(next.refresh, end ? /[?&]error=login_required/ : /[?&]code=/, name)
+  }
 })
 
 t.test('the browser goes into the organisation of the client, with what that demands', async (t) => {
