@@ -87,7 +87,11 @@ export const install = {
     return join(folder, 'target/app-1.jar')
   }),
   keycloak: atFirst(async () => {
-    const goals = ['dependency:unpack', '-Dartifact=org.keycloak:keycloak-quarkus-dist:26.7.3:zip']
+    const goals = [
+      'dependency:unpack',
+      '-Dmdep.overWriteReleases=true',
+      '-Dartifact=org.keycloak:keycloak-quarkus-dist:26.7.3:zip',
+    ]
     const folder = join(cache, 'keycloak')
     if (!existsSync(folder)) await exec('mvn', ['-q', '-B', ...goals, `-DoutputDirectory=${folder}`])
     return join(folder, 'keycloak-26.7.3')

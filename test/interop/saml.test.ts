@@ -1,12 +1,11 @@
 import t, { type Test } from 'tap'
-import { readMetadata } from '../../src/federation/saml/metadata.ts'
-import { type SamlClient, samlUpstream } from '../../src/federation/saml/saml.ts'
-import { serviceProviderMetadata } from '../../src/federation/saml/service-provider-metadata.ts'
-import { acsUrl, entityId } from '../federation/saml/identity-provider.ts'
+import { idp } from '../federation/saml/certificates.ts'
+import { metadataXml } from '../federation/saml/identity-provider.ts'
+import { type Json, startService } from '../helpers/service.ts'
 import { startKeycloak } from './keycloak.ts'
 import { startSimpleSaml } from './simplesamlphp.ts'
 
-// Identity providers that others wrote sign a person in. npm run test:interop
+// Identity providers that others wrote sign a person in, through the routes. npm run test:interop
 
 /** Goes through the pages of an identity provider as a browser without scripts, and gives the form that it posts to us. */
 async function answerOf(start: string, fields: Record<string, string>): Promise<URLSearchParams> {
@@ -49,54 +48,63 @@ function formIn(page: string) {
   }
 }
 
-async function clientOf(metadataUrl: string, subjectAttribute: string): Promise<SamlClient> {
-  const xml = await (await fetch(metadataUrl)).text()
-  const { entityId: idpEntityId, signInUrl, certificates } = readMetadata(xml, Date.now())
-  const pems = certificates.map(({ pem }) => pem)
-  return { entityId, acsUrl, idpEntityId, signInUrl, certificates: pems, subjectAttribute }
+const service = await startService(t, { env: { FEDERATION_ALLOW_PRIVATE: 'true' } })
+service.advance(Date.now() - service.now())
+const owner = await service.signUp()
+const at = '/api/v1/connections/'
+
+const done = ({ status, body }: { status: number; body: Json }): Json => {
+  if (status >= 300) throw new Error(JSON.stringify(body))
+  return body
+}
+/** A draft whose identity provider is named later: that has to know our metadata first. */
+const draft = async (): Promise<Json> => {
+  const saml = { metadata: metadataXml(idp.certificate) }
+  return done(await owner.post(at, { name: 'One', kind: 'saml', saml }))
+}
+/** Our metadata, as an administrator downloads it. */
+const ownMetadata = async ({ id }: Json) => (await fetch(`${service.url}/saml/${id}/metadata`)).text()
+
+const post = async ({ id }: Json, body: URLSearchParams) => {
+  const answer = await fetch(`${service.url}/saml/${id}/acs`, { method: 'POST', body, redirect: 'manual' })
+  return { status: answer.status, text: await answer.text() }
 }
 
-const upstreamOf = (client: SamlClient) =>
-  samlUpstream({ clock: Date.now }, { id: 'one', kind: 'saml', name: 'One', tenantId: 'a' }, client)
-const finish = (client: SamlClient, kept: Record<string, string>, parameters: URLSearchParams) =>
-  upstreamOf(client).finish({ ...asked, kept, parameters, at: Date.now() })
-const asked = { state: 'state-of-a-flow', redirectUri: acsUrl }
-
-/** Signs ada in, and tries her answer a second time, for another request. */
-async function signsIn(t: Test, client: SamlClient, fields: Record<string, string>, says: object) {
-  const { url, kept } = await upstreamOf(client).begin(asked)
-  const parameters = await answerOf(url, fields)
-  t.equal(parameters.get('RelayState'), asked.state)
-  t.match(await finish(client, kept, parameters), {
-    issuer: client.idpEntityId,
-    ...says,
-  })
-  const later = await upstreamOf(client).begin(asked)
-  await t.rejects(finish(client, later.kept, parameters), { code: 'refused' })
-  return parameters
+/** Signs ada in to try the connection, tries her answer a second time, and activates the connection. */
+async function signsIn(t: Test, { id }: Json, change: object, says: readonly string[]) {
+  const path = `${at}${id}/`
+  const connection = done(await owner.patch(path, change))
+  const begin = async () => done(await owner.post(`${path}test/`)).url
+  service.advance(Math.max(0, Date.now() - service.now())) // the clock of the identity provider
+  const url = await begin()
+  const parameters = await answerOf(url, { username: 'ada', password: 'correct' })
+  t.equal(parameters.get('RelayState'), new URL(url).searchParams.get('RelayState'))
+  const { status, text } = await post(connection, parameters)
+  t.equal(status, 200)
+  for (const part of says) t.match(text, part)
+  t.notMatch(text, 'role="alert"', text)
+  const again = new URLSearchParams(parameters)
+  again.set('RelayState', new URL(await begin()).searchParams.get('RelayState')!)
+  t.match(await post(connection, again), { text: /answers another sign-in/ })
+  t.match(await owner.patch(path, { status: 'active' }), { status: 200, body: { status: 'active' } })
+  return { parameters, connection }
 }
 
 t.test('SimpleSAMLphp reads our metadata, and signs a person in', async (t) => {
-  const metadata = serviceProviderMetadata({ entityId, acsUrl }, null)
-  const url = await startSimpleSaml(t, metadata).catch((error: Error) => error)
+  const made = await draft()
+  const url = await startSimpleSaml(t, await ownMetadata(made)).catch((error: Error) => error)
   if (url instanceof Error) return t.plan(0, url.message)
-  const fields = { username: 'ada', password: 'correct' }
-  const about = { subject: 'ada-7f3', email: 'ada@example.com', firstName: 'Ada', lastName: 'Lovelace' }
-  const place = `${url}/saml2/idp/metadata.php`
-  const parameters = await signsIn(t, await clientOf(place, 'NameID'), fields, {
-    ...about,
-    attribute: 'NameID',
-  })
-  await signsIn(t, await clientOf(place, 'uid'), fields, { ...about, attribute: 'uid' })
+  const saml = { metadata_url: `${url}/saml2/idp/metadata.php` }
+  const says = ['ada-7f3', 'Ada@example.com', 'Lovelace']
+  await signsIn(t, made, { saml }, says)
+  const { parameters, connection } = await signsIn(t, made, { subject_attribute: 'employeeId' }, says)
 
-  const forged = new URLSearchParams(parameters)
   const xml = Buffer.from(parameters.get('SAMLResponse')!, 'base64').toString()
-  forged.set('SAMLResponse', Buffer.from(xml.replaceAll('ada-7f3', 'eve-7f3')).toString('base64'))
-  const requestId = /InResponseTo="([^"]+)"/.exec(xml)![1]!
-  await t.rejects(finish(await clientOf(place, 'uid'), { requestId }, forged), {
-    code: 'refused',
-    message: /was changed on its way/,
+  const forged = new URLSearchParams({
+    SAMLResponse: Buffer.from(xml.replaceAll('ada-7f3', 'eve-7f3')).toString('base64'),
+    RelayState: parameters.get('RelayState')!,
   })
+  t.match(await post(connection, forged), { text: /was changed on its way/ })
 })
 
 const attributeMapper = (name: string, property: string) => ({
@@ -106,7 +114,7 @@ const attributeMapper = (name: string, property: string) => ({
 
 /** What the console of Keycloak makes of a client of SAML with a persistent NameID. */
 const keycloakClient = {
-  ...{ clientId: entityId, protocol: 'saml', enabled: true, redirectUris: [acsUrl], fullScopeAllowed: true },
+  ...{ protocol: 'saml', enabled: true, fullScopeAllowed: true },
   attributes: {
     'saml.authnstatement': 'true',
     'saml.server.signature': 'true',
@@ -125,10 +133,12 @@ const keycloakClient = {
 }
 
 t.test('Keycloak signs a person in', async (t) => {
-  const realm = await startKeycloak(t, [keycloakClient]).catch((error: Error) => error)
+  const made = await draft()
+  const { entity_id: clientId, acs_url: acsUrl } = made.saml.service_provider
+  const client = { ...keycloakClient, clientId, redirectUris: [acsUrl] }
+  const realm = await startKeycloak(t, [client]).catch((error: Error) => error)
   if (realm instanceof Error) return t.plan(0, realm.message)
-  const client = await clientOf(`${realm}/protocol/saml/descriptor`, 'NameID')
-  t.equal(client.idpEntityId, realm)
-  const says = { subject: /^G-/, email: 'ada@example.com', firstName: 'Ada', lastName: 'Lovelace' }
-  await signsIn(t, client, { username: 'ada', password: 'correct' }, says)
+  const saml = { metadata_url: `${realm}/protocol/saml/descriptor` }
+  const { connection } = await signsIn(t, made, { saml }, ['G-', 'ada@example.com', 'Lovelace'])
+  t.equal(connection.saml.entity_id, realm)
 })
