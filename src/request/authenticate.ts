@@ -8,7 +8,7 @@ import { reasonSentence } from '../policy-engine/evaluate/reasons.ts'
 import { detailReader, viewRows } from './answer/row-view.ts'
 import { type AuthContext, boundKinds, type Caller, type Claims, countedFor } from './caller.ts'
 import { assertAlive, assertEnterable, assertNotEndedHere, assertWithinConnection } from './check-session.ts'
-import { decidersOf, evaluate, resourceIn } from './decide.ts'
+import { decidersOf, deniedByPolicy, evaluate, resourceIn } from './decide.ts'
 import { policiesOf } from './policies-in-force.ts'
 import type { DecidedRoute, Loading, PathDeps, RequestContext } from './request-context.ts'
 import type { Route } from './route.ts'
@@ -55,6 +55,7 @@ export async function enter(
     decidersOf(request).every(
       (one) => evaluate(deps, one, 'resource', resourceIn(one, resource)).decision.effect === 'allow',
     )
+  const denies: Caller['denies'] = (action, resource) => deniedByPolicy(deps, request, action, resource)
   const readerBy: Caller['readerBy'] = (action) => detailReader(deps, request, action)
   const requestInfo = http.state.requestInfo as RequestInfo
   const viewOfRows = () => viewRows(deps, request)
@@ -68,6 +69,7 @@ export async function enter(
     requestInfo,
     decisionId,
     may,
+    denies,
     readerBy,
     viewOfRows,
   }

@@ -182,6 +182,8 @@ export interface Caller {
   decisionId: string
   /** True when the request's actions are allowed on this resource. For answers that show less to some callers. */
   may(resource: ResourceOf): boolean
+  /** Whether a policy, or a rule of the installation, denies the caller an action, whatever their roles and key permit. */
+  denies(action: ActionName, resource: ResourceOf): boolean
   /** For answers about objects that the caller did not ask for by their own routes. */
   readerBy(action: ActionName): DetailReader
   /** What the caller may see of the rows of the request's list, by the decision made so far. */

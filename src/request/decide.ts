@@ -80,6 +80,19 @@ export function evaluate(
   return { query, decision: decideOrRecover(deps, query) }
 }
 
+/** Whether a policy or a rule denies the caller an action that their roles, or the scopes of their key, need not permit. */
+export function deniedByPolicy(
+  deps: EngineDeps,
+  request: RequestContext,
+  action: ActionName,
+  resource: ResourceOf,
+): boolean {
+  const caller = { ...request.caller, auth: { ...request.caller.auth, scopes: null } }
+  const asked = { ...request, caller, route: { ...request.route, action } }
+  const { effect, reasons } = evaluate(deps, asked, 'resource', resourceIn(asked, resource)).decision
+  return effect === 'deny' && reasons.some(({ code, layer }) => layer !== 'rbac' && code !== 'policy_not_met')
+}
+
 // When a tenant's policies cannot be evaluated, an owner who reads or changes policies is decided without them, so that
 // the owner can repair them. All other requests fail.
 function decideOrRecover({ access }: EngineDeps, query: DecisionQuery): Decision {

@@ -101,6 +101,8 @@ export const frozenPolicies = [
   `oauth_models tenant_finds: select to bailiwick_api using ((tenant_id = (NULLIF(current_setting('app.tenant_id'::text, true), ''::text))::uuid) AND (kind <> ALL (ARRAY['Consent'::text, 'Interaction'::text])))`,
   'oauth_models worker_expires: all to bailiwick_worker using (expires_at <= now())',
   `oauth_models worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
+  'directory_users system_erases: delete to bailiwick_system using true',
+  'directory_users system_reads: select to bailiwick_system using true',
   `directory_users worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
   `oauth_resources worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
   'otp_attempts system_all: all to bailiwick_system using true check true',

@@ -11,8 +11,8 @@ const references = [
 ] as const
 
 /**
- * Makes a person the manager and the owner of nothing in a tenant, before their membership ends. The membership has to
- * be locked against transactions that name it.
+ * Makes a person the manager and the owner of nothing in a tenant, and forgets what a directory said of them, before their
+ * membership ends. The membership has to be locked against transactions that name it.
  */
 export function forgetMember(tx: Tx, tenantId: string, userId: FragmentSqlToken): void {
   for (const [table, column] of references) {
@@ -20,6 +20,9 @@ export function forgetMember(tx: Tx, tenantId: string, userId: FragmentSqlToken)
     tx.later(sql.unsafe`
       update ${name} set ${reference} = null where tenant_id = ${tenantId} and ${reference} = ${userId}`)
   }
+  tx.later(sql.unsafe`
+    delete from directory_users where tenant_id = ${tenantId}
+      and id in (select id from memberships where tenant_id = ${tenantId} and user_id = ${userId})`)
 }
 
 /**

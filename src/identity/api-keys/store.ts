@@ -167,6 +167,16 @@ export function revokeKeysOf(tx: Tx, { userId, at }: { userId: string; at: numbe
     update api_keys set revoked_at = ${instant(at)} where user_id = ${userId} and revoked_at is null`)
 }
 
+/** Revokes the keys that a person has in one tenant. */
+export function revokeKeysOfMember(
+  tx: Tx,
+  { tenantId, userId, at }: { tenantId: string; userId: string; at: number },
+): void {
+  tx.later(sql.unsafe`
+    update api_keys set revoked_at = ${instant(at)}
+    where tenant_id = ${tenantId} and user_id = ${userId} and revoked_at is null`)
+}
+
 // What a request with a key reads and writes.
 
 const foundRow = z.object({

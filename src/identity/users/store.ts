@@ -37,6 +37,8 @@ interface NewUser {
   passwordHash: string
   firstName: string
   lastName: string
+  /** The address counts as proven. */
+  isProven?: boolean
   at: number
 }
 
@@ -45,9 +47,11 @@ export async function insertUser(tx: Tx, user: NewUser): Promise<boolean> {
   const at = instant(user.at)
   willChange(tx, user.email)
   const inserted = await tx.maybeOne(sql.type(idRow)`
-    insert into users (id, email, password_hash, first_name, last_name, date_joined, updated_at)
-    values (${user.id}, ${user.email}, ${user.passwordHash}, ${user.firstName}, ${user.lastName}, ${at}, ${at})
+    insert into users (id, email, password_hash, first_name, last_name, date_joined, updated_at, email_verified_at)
+    values (${user.id}, ${user.email}, ${user.passwordHash}, ${user.firstName}, ${user.lastName}, ${at}, ${at},
+            ${instant(user.isProven ? user.at : null)})
     on conflict do nothing returning id`)
+  if (inserted && user.isProven) makeEmailDevice(tx, user.id, user.at)
   return inserted !== null
 }
 

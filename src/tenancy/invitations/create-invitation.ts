@@ -30,13 +30,14 @@ import {
  * domain that the tenant does not accept, 403 for a role with permissions that the caller lacks, and for a department
  * or an `external_id` without `policy:update`, 409 `already_member`, `key_taken`, `invitation_pending` or
  * `limit_reached`, 429 `throttled` for too many mails to the address, from all senders together, or to too many people
- * outside the tenant.
+ * outside the tenant. A directory (SCIM) names the id that the membership gets; what it may give is checked before.
  */
 export async function createInvitation(
   tx: Tx,
   deps: Deps,
   caller: Caller,
   body: NewInvitation,
+  membershipId: string | null = null,
 ): Promise<InvitationRow> {
   const { tenantId, userId, auth, requestInfo } = caller
   const { email, message, department_id: departmentId, external_id: externalId } = body
@@ -57,8 +58,10 @@ export async function createInvitation(
   ])
   if (!tenant) throw notFound()
   assertDomainAllowed(tenant.settings.allowed_email_domains, email, 'email')
-  assertGrantable(holderOf(caller), roles)
-  assertMayDescribe(caller, body)
+  if (membershipId === null) {
+    assertGrantable(holderOf(caller), roles)
+    assertMayDescribe(caller, body)
+  }
   if (isMember) throw new ApiError(409, 'already_member', 'A member of this tenant has this address.')
   if (isTaken) throw nameTaken()
   // An expired invitation does not block a new one.
@@ -74,6 +77,7 @@ export async function createInvitation(
     roles,
     departmentId,
     externalId,
+    membershipId,
     message,
     inviter,
     at,

@@ -93,7 +93,7 @@ export async function joinByInvitation(tx: Tx, offer: Offer, newcomer: Newcomer)
   if (!accepted) throw invitationInvalid()
   assertDomainAllowed(offer.allowed_email_domains, person.email, 'email')
   const roleIds = await assertStillGivable(tx, tenantId, accepted)
-  const newId = timeOrderedId(at)
+  const newId = accepted.membership_id ?? timeOrderedId(at)
   const { department_id: departmentId, external_id: externalId, created_at: joinedBy } = accepted
   const given = { tenantId, userId: person.id, roleIds, departmentId, at }
   const isNew = await insertMember(tx, { ...given, id: newId, accepts: true })
@@ -115,9 +115,12 @@ export async function joinByInvitation(tx: Tx, offer: Offer, newcomer: Newcomer)
 async function assertStillGivable(
   tx: Tx,
   tenantId: string,
-  { role_ids, department_id, external_id, invited_by }: Accepted,
+  { role_ids, department_id, external_id, membership_id, invited_by }: Accepted,
 ): Promise<string[]> {
   const inviter = await findInviter(tx, tenantId, invited_by)
+  // A directory gives what its rules say, which their editors could give.
+  if (membership_id !== null && inviter && holds(inviter, 'scim:provision'))
+    return (await lockRolesById(tx, tenantId, role_ids)).map(({ id }) => id)
   const describes = department_id !== null || external_id !== null
   if (!inviter || (describes && !holds(inviter, 'policy:update'))) throw invitationInvalid()
   const roles = await lockRolesById(tx, tenantId, role_ids)

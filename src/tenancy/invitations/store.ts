@@ -136,6 +136,8 @@ interface NewInvitation {
   roles: readonly { id: string; name: string }[]
   departmentId: string | null
   externalId: string | null
+  /** The id that the membership gets; null for a new one. */
+  membershipId: string | null
   message: string
   inviter: { id: string; email: string }
   at: number
@@ -151,15 +153,16 @@ export const invitationPending = () =>
 
 /** Inserts an invitation and gives it as it is now. The transaction can fail with 409 `invitation_pending`. */
 export function insertInvitation(tx: Tx, invitation: NewInvitation): InvitationRow {
-  const { tenantId, id, email, departmentId, externalId, message, inviter, expiresAt } = invitation
+  const { tenantId, id, email, departmentId, externalId, membershipId, message, inviter, expiresAt } =
+    invitation
   const role_ids = invitation.roles.map((role) => role.id)
   const at = instant(invitation.at)
   tx.later(
     sql.unsafe`
-      insert into invitations (tenant_id, id, email, token_hash, role_ids, department_id, external_id, message, invited_by,
-                               invited_by_email, created_at, updated_at, expires_at)
+      insert into invitations (tenant_id, id, email, token_hash, role_ids, department_id, external_id, membership_id, message,
+                               invited_by, invited_by_email, created_at, updated_at, expires_at)
       values (${tenantId}, ${id}, ${email}, ${sql.binary(invitation.tokenHash)}, ${sql.array(role_ids, 'uuid')},
-              ${departmentId}, ${externalId}, ${message}, ${inviter.id}, ${inviter.email}, ${at}, ${at}, ${instant(expiresAt)})`,
+              ${departmentId}, ${externalId}, ${membershipId}, ${message}, ${inviter.id}, ${inviter.email}, ${at}, ${at}, ${instant(expiresAt)})`,
     invitationPending,
   )
   addToCount(tx, tenantId, 'invitations')
@@ -331,6 +334,7 @@ const acceptedRow = z.object({
   role_ids: z.array(z.uuid()),
   department_id: z.uuid().nullable(),
   external_id: z.string().nullable(),
+  membership_id: z.uuid().nullable(),
   invited_by: z.uuid(),
   created_at: z.number(),
 })
@@ -352,7 +356,7 @@ export function markAccepted(
     where tenant_id = ${accepted.tenantId} and id = ${accepted.id} and status = 'pending' and expires_at > ${at}
       and send_count = ${accepted.sendCount}
       and exists (select 1 from tenants t where t.id = ${accepted.tenantId} and t.status = 'active' and t.deleted_at is null)
-    returning role_ids, department_id, external_id, invited_by, created_at`)
+    returning role_ids, department_id, external_id, membership_id, invited_by, created_at`)
 }
 
 const inviterRow = z.object({

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import type { Read } from '../../database/executor/read.ts'
-import { sql } from '../../database/executor/transaction.ts'
+import { idRow } from '../../database/executor/row-schemas.ts'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 import type { Offer } from './store.ts'
 
 const termsRow = z.object({
@@ -24,4 +26,16 @@ export function findTerms(
     left join memberships m on m.tenant_id = i.tenant_id
       and (m.user_id = i.invited_by or (m.id = i.invited_by and m.kind = 'service_account'))
     where i.tenant_id = ${tenant_id} and i.id = ${id}`)
+}
+
+/** Makes a pending invitation to an address that of a User of a directory; false if there is none. */
+export async function adoptPending(
+  tx: Tx,
+  invitation: { tenantId: string; email: string; membershipId: string; at: number },
+): Promise<boolean> {
+  const { tenantId, email, membershipId, at } = invitation
+  const found = await tx.maybeOne(sql.type(idRow)`
+    update invitations set membership_id = ${membershipId}
+    where tenant_id = ${tenantId} and email = ${email} and status = 'pending' and expires_at > ${instant(at)} returning id`)
+  return found !== null
 }

@@ -47,14 +47,40 @@ export async function addMember(
   const tenant = await findTenant(tx, tenantId, userId)
   if (!tenant) throw notFound()
   assertProvenDomain(tenant.settings.allowed_email_domains, user)
-  const roleIds = roles.map((role) => role.id)
-  const { attributes } = body
+  const { attributes, external_id: externalId = null } = body
   if (attributes) await checkAttributes(tx, tenantId, attributes)
+  const joining = { id, user, roles, departmentId, managerId, attributes, externalId, at }
+  return joinMember(tx, deps, caller, { ...joining, mailsAs: tenant.name })
+}
+
+interface Joining {
+  id: string
+  user: Person
+  roles: readonly RoleRow[]
+  departmentId?: string | null
+  managerId?: string | null
+  attributes?: Record<string, unknown> | undefined
+  externalId: string | null
+  /** The name of the tenant in a mail to the person; null for no mail. */
+  mailsAs: string | null
+  /** ms since 1970 */
+  at: number
+}
+
+/** Makes a person a member, whom the caller may add. 409 `already_member`, `key_taken` and `overtaken`. */
+export async function joinMember(
+  tx: Tx,
+  deps: Deps,
+  caller: Caller,
+  { id, user, roles, departmentId = null, managerId = null, attributes, externalId, mailsAs, at }: Joining,
+): Promise<MemberRow> {
+  const { tenantId } = caller
+  const roleIds = roles.map((role) => role.id)
   const added = { id, tenantId, userId: user.id, departmentId, managerId, roleIds, attributes, at }
   if (!(await insertMember(tx, added, user)))
     throw new ApiError(409, 'already_member', 'This person is already a member.')
-  if (body.external_id) await nameMember(tx, { tenantId, memberId: id, externalId: body.external_id })
-  await mailAdded(tx, deps, caller, { user, membershipId: id, tenantName: tenant.name, at })
+  if (externalId !== null) await nameMember(tx, { tenantId, memberId: id, externalId })
+  if (mailsAs !== null) await mailAdded(tx, deps, caller, { user, membershipId: id, tenantName: mailsAs, at })
   const member = await findMember(tx, tenantId, id)
   if (!member) throw new Error('The new member cannot be read')
   await recordChange(tx, caller, at, {

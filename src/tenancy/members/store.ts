@@ -162,15 +162,18 @@ interface MemberChange {
   attributes: Record<string, unknown>
   departmentId: string | null
   managerId: string | null
+  /** A directory suspends the member. Without it the change is that of a person, or of no status. */
+  byDirectory?: boolean
   at: number
 }
 
 /** Updates a membership. The caller has locked the tenant. */
 export function changeMember(tx: Tx, member: MemberChange): void {
-  const { tenantId, id, status, departmentId, managerId, attributes, at } = member
+  const { tenantId, id, status, departmentId, managerId, attributes, byDirectory = false, at } = member
   tx.later(sql.unsafe`
     update memberships set status = ${status}, department_id = ${departmentId}, manager_id = ${managerId},
                            attributes = ${sql.jsonb(attributes as never)}, version = version + 1,
+                           suspended_by_directory = ${status === 'suspended'} and (${byDirectory} or (status = 'suspended' and suspended_by_directory)),
                            updated_at = ${instant(at)}
     where tenant_id = ${tenantId} and id = ${id}`)
 }
