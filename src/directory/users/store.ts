@@ -1,0 +1,170 @@
+import { z } from 'zod'
+import type { Read } from '../../database/executor/read.ts'
+import { countRow, idRow } from '../../database/executor/row-schemas.ts'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
+import { uniqueness } from '../scim-error.ts'
+import { branchesOf, type UserQuery } from './filter-store.ts'
+
+const userRow = z.object({
+  id: z.uuid(),
+  user_id: z.uuid().nullable(),
+  email: z.string().nullable(),
+  first_name: z.string().nullable(),
+  last_name: z.string().nullable(),
+  status: z.enum(['active', 'suspended']).nullable(),
+  is_active: z.boolean().nullable(),
+  suspended_by_directory: z.boolean().nullable(),
+  external_id: z.string().nullable(),
+  user_name: z.string().nullable(),
+  active: z.boolean().nullable(),
+  is_pending: z.boolean().nullable(),
+  made_user_id: z.uuid().nullable(),
+  document: z.record(z.string(), z.unknown()).nullable(),
+  created_at: z.number(),
+  updated_at: z.number(),
+  version: z.number(),
+})
+
+/**
+ * A User: a membership, with `user_id`, or what waits for one, and what a directory said of it, with `user_name`. Times are in
+ * ms since 1970.
+ */
+export type UserRow = z.infer<typeof userRow>
+
+/** The columns of memberships `m` and directory_users `d`. */
+const columns = sql.fragment`
+  coalesce(m.id, d.id) as id, m.user_id, m.email, m.first_name, m.last_name, m.status, m.is_active,
+  m.suspended_by_directory, case when m.id is null then d.external_id else m.external_id end as external_id,
+  d.user_name, d.active, d.is_pending, d.made_user_id, d.document,
+  coalesce(d.created_at, m.joined_at) as created_at, greatest(m.updated_at, d.updated_at) as updated_at,
+  coalesce(m.version + m.person_version, 0) + coalesce(d.version, 0) as version`
+
+const joined = (tenantId: string) => sql.fragment`
+  left join memberships m on m.tenant_id = ${tenantId} and m.id = x.id and m.kind = 'user'
+  left join directory_users d on d.tenant_id = ${tenantId} and d.id = x.id`
+
+/** One User of the tenant, or null. */
+export function findUser(read: Read, tenantId: string, id: string): Promise<UserRow | null> {
+  return read.maybeOne(sql.type(userRow)`
+    select ${columns} from (select ${id}::uuid as id) x ${joined(tenantId)} where m.id is not null or d.id is not null`)
+}
+
+/** Locks a User, the membership included, until the transaction ends. */
+export function lockUser(tx: Tx, tenantId: string, id: string): void {
+  tx.later(sql.unsafe`
+    select 1 from memberships where tenant_id = ${tenantId} and id = ${id} for no key update`)
+  tx.later(sql.unsafe`
+    select 1 from directory_users where tenant_id = ${tenantId} and id = ${id} for no key update`)
+}
+
+/** A page of the Users that match, in order. */
+export function listUsers(read: Read, tenantId: string, query: UserQuery): Promise<readonly UserRow[]> {
+  const { page } = branchesOf(tenantId, query)
+  return read.any(
+    sql.type(userRow)`select ${columns} from (${page}) x ${joined(tenantId)} order by x.position`,
+  )
+}
+
+/** How many Users match. */
+export function countUsers(read: Read, tenantId: string, query: UserQuery): Promise<number> {
+  const { counted } = branchesOf(tenantId, query)
+  return read.oneFirst(sql.type(countRow)`select ${counted} as count`)
+}
+
+interface TakenBy {
+  tenantId: string
+  /** The User that may have them. */
+  id: string
+  userName: string
+  email: string | null
+  externalId: string | null
+}
+
+const takenRow = z.object({ id: z.uuid(), what: z.string() })
+
+/** Another User that has the name, the address or the `externalId`, and which of these; null for none. The tenant is locked. */
+export function findTaken(
+  tx: Tx,
+  { tenantId, id, userName, email, externalId }: TakenBy,
+): Promise<z.infer<typeof takenRow> | null> {
+  const name = userName.toLowerCase()
+  const others = sql.fragment`d.tenant_id = ${tenantId} and d.id <> ${id}`
+  const members = sql.fragment`m.tenant_id = ${tenantId} and m.id <> ${id} and m.kind = 'user'`
+  return tx.maybeOne(sql.type(takenRow)`
+    select * from (
+      (select d.id, 'userName' as what from directory_users d where ${others} and d.user_name_key = ${name} limit 1)
+      union all
+      (select m.id, 'userName' from memberships m where ${members} and m.email = ${name}
+         and not exists (select 1 from directory_users d where d.tenant_id = ${tenantId} and d.id = m.id) limit 1)
+      union all
+      (select d.id, 'address' from directory_users d where ${others} and d.email = ${email} limit 1)
+      union all
+      (select m.id, 'address' from memberships m where ${members} and m.email = ${email} limit 1)
+      union all
+      (select d.id, 'externalId' from directory_users d where ${others} and d.external_id = ${externalId} limit 1)
+      union all
+      (select m.id, 'externalId' from memberships m where ${members} and m.external_id = ${externalId} limit 1)
+    ) taken limit 1`)
+}
+
+export interface StoredUser {
+  tenantId: string
+  id: string
+  userName: string
+  displayName: string
+  email: string | null
+  /** Null once there is a membership, which has its own. */
+  externalId: string | null
+  active: boolean
+  isPending: boolean
+  madeUserId: string | null
+  document: Record<string, unknown>
+  /** ms since 1970 */
+  at: number
+}
+
+/** Inserts or replaces what a directory said of a User. The transaction can fail with 409 `uniqueness`. */
+export function storeUser(tx: Tx, user: StoredUser): void {
+  const { tenantId, id, userName, displayName, email, externalId, active, isPending, madeUserId } = user
+  const at = instant(user.at)
+  tx.later(
+    sql.unsafe`
+      insert into directory_users (tenant_id, id, user_name, display_name, email, external_id, active, is_pending,
+                                   made_user_id, document, created_at, updated_at)
+      values (${tenantId}, ${id}, ${userName}, ${displayName}, ${email}, ${externalId}, ${active}, ${isPending},
+              ${madeUserId}, ${sql.jsonb(user.document as never)}, ${at}, ${at})
+      on conflict (tenant_id, id) do update set user_name = excluded.user_name, display_name = excluded.display_name,
+        email = excluded.email, external_id = excluded.external_id, active = excluded.active,
+        is_pending = excluded.is_pending, made_user_id = excluded.made_user_id, document = excluded.document,
+        updated_at = excluded.updated_at, version = directory_users.version + 1`,
+    () => uniqueness('Another User has this userName or externalId.'),
+  )
+}
+
+/** Deletes a User that waits for a membership. */
+export function deletePendingUser(tx: Tx, tenantId: string, id: string): void {
+  tx.later(sql.unsafe`delete from directory_users where tenant_id = ${tenantId} and id = ${id}`)
+}
+
+/** Whether a member of the tenant has an address. As the system role. */
+export async function isOfMember(read: Read, tenantId: string, email: string): Promise<boolean> {
+  const found = await read.maybeOne(sql.type(idRow)`
+    select id from memberships where tenant_id = ${tenantId} and email = ${email}`)
+  return found !== null
+}
+
+const vouchingRow = z.object({ vouches: z.boolean() })
+
+/**
+ * Whether the tenant has verified the domain of an address. Of a subdomain the nearest domain that a tenant verified counts. As the
+ * system role.
+ */
+export async function vouchesFor(read: Read, tenantId: string, email: string): Promise<boolean> {
+  const domain = email.slice(email.lastIndexOf('@') + 1)
+  const parents = domain.split('.').map((_, i, labels) => labels.slice(i).join('.'))
+  const found = await read.maybeOne(sql.type(vouchingRow)`
+    select tenant_id = ${tenantId} and (domain = ${domain} or subdomains) as vouches from domains
+    where domain = any(${sql.array(parents, 'text')}) and status = 'verified' order by length(domain) desc limit 1`)
+  return found?.vouches ?? false
+}
