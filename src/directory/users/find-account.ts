@@ -1,0 +1,41 @@
+import { unusableHash } from '../../crypto/passwords.ts'
+import { asSystem } from '../../database/executor/transaction.ts'
+import type { Deps } from '../../deps.ts'
+import { resetPassword } from '../../identity/auth/reset-password.ts'
+import { findUserByEmail } from '../../identity/users/store.ts'
+import type { Caller } from '../../request/caller.ts'
+import { findPerson, type Person } from '../../tenancy/members/person-store.ts'
+import { isOfMember, vouchesFor } from './store.ts'
+
+/** Who has the address of a User that is no member yet. */
+export interface Account {
+  /** The tenant has verified the domain of the address, so that it can say whose the address is. */
+  isVouched: boolean
+  /** The person with this address, which they have proven; null for none. */
+  person: Person | null
+  /** The person was deactivated by an operator. */
+  isDeactivated: boolean
+}
+
+/**
+ * Finds the person who has an address. One that nobody has proven yet is proven by the tenant's verified domain: the account
+ * starts anew, without what its maker set up, as after a reset by an operator. Nothing changes for an address of a member.
+ */
+export function findAccount(deps: Deps, caller: Caller, email: string): Promise<Account> {
+  const { tenantId, requestInfo } = caller
+  const at = deps.clock()
+  return asSystem(deps.db, 'a directory names people who belong to other tenants as yet', async (tx) => {
+    const [found, isVouched, isMember] = await Promise.all([
+      findUserByEmail(tx, email),
+      vouchesFor(tx, tenantId, email),
+      isOfMember(tx, tenantId, email),
+    ])
+    if (!found) return { isVouched, person: null, isDeactivated: false }
+    const { id, first_name: firstName, email_verified_at } = found
+    if (isVouched && !isMember && email_verified_at === null && found.is_active) {
+      const proof = { person: { id, email, firstName }, passwordHash: unusableHash() }
+      await resetPassword(deps, tx, { ...proof, tenantId, bySystem: true, requestInfo, at })
+    }
+    return { isVouched, person: await findPerson(tx, id), isDeactivated: !found.is_active }
+  })
+}

@@ -1,0 +1,90 @@
+import { unusableHash } from '../../crypto/passwords.ts'
+import type { Tx } from '../../database/executor/transaction.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError, notFound } from '../../errors.ts'
+import { recordRegistered } from '../../identity/users/record-registered.ts'
+import { insertUser } from '../../identity/users/store.ts'
+import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
+import type { Caller } from '../../request/caller.ts'
+import { overtaken } from '../../request/route.ts'
+import { createInvitation } from '../../tenancy/invitations/create-invitation.ts'
+import { adoptPending } from '../../tenancy/invitations/terms-store.ts'
+import { findRequestedRoles, joinMember } from '../../tenancy/members/add-member.ts'
+import type { Person } from '../../tenancy/members/person-store.ts'
+import { assertDomainAllowed } from '../../tenancy/tenants/email-domains.ts'
+import { findTenant } from '../../tenancy/tenants/store.ts'
+import { mutability } from '../scim-error.ts'
+import type { Account } from './find-account.ts'
+import type { Described } from './user-resource.ts'
+
+/** What becomes of a User without a membership. */
+export interface Joined {
+  isMember: boolean
+  /** The person whom SCIM made for it. */
+  madeUserId: string | null
+}
+
+const waits: Joined = { isMember: false, madeUserId: null }
+
+/**
+ * Gives a User its membership, whose id is that of the User: at once where the tenant vouches for the address, else by an
+ * invitation. `account` is null if none was looked for, or the mail for it has to wait. Without an address, and while it is not active,
+ * the User waits. Gives `overtaken` if the account is made meanwhile. 403 where a policy denies the service account to add members or
+ * to invite, 400 for a domain that the tenant does not accept, 409 `mutability` for a deactivated account.
+ */
+export async function joinUser(
+  tx: Tx,
+  deps: Deps,
+  caller: Caller,
+  id: string,
+  user: Described,
+  account: Account | null,
+): Promise<Joined | typeof overtaken> {
+  const { email, externalId } = user
+  if (email === null || !user.active || account === null) return waits
+  const { tenantId, userId } = caller
+  const at = deps.clock()
+  const [tenant, roles] = await Promise.all([
+    findTenant(tx, tenantId, userId),
+    findRequestedRoles(tx, tenantId, ['member']),
+  ])
+  if (!tenant) throw notFound()
+  assertDomainAllowed(tenant.settings.allowed_email_domains, email, 'emails')
+  if (!account.isVouched) {
+    if (await adoptPending(tx, { tenantId, email, membershipId: id, at })) return waits
+    assertNotDenied(caller, 'invitation:create', email)
+    const to = { email, message: '', department_id: null, external_id: externalId, roles: ['member'] }
+    await createInvitation(tx, deps, caller, to, id)
+    return waits
+  }
+  assertNotDenied(caller, 'member:create', email)
+  if (account.isDeactivated) throw mutability('The account with this address is deactivated.')
+  const known = account.person
+  const person = known ?? (await makePerson(tx, caller, user, email, at))
+  if (!person) return overtaken
+  const mailsAs = known ? tenant.name : null
+  await joinMember(tx, deps, caller, { id, user: person, roles, externalId, mailsAs, at })
+  return { isMember: true, madeUserId: known ? null : person.id }
+}
+
+function assertNotDenied(caller: Caller, action: 'member:create' | 'invitation:create', email: string): void {
+  const type = action === 'member:create' ? 'member' : 'invitation'
+  if (caller.denies(action, { type, fields: { email, roles: ['member'] } }))
+    throw new ApiError(403, 'permission_denied', `A policy denies the directory ${action}.`)
+}
+
+/** Makes a person without a password, for whose address the tenant vouches; null if the address has an account by now. */
+async function makePerson(
+  tx: Tx,
+  { tenantId, requestInfo }: Caller,
+  { firstName, lastName }: Described,
+  email: string,
+  at: number,
+): Promise<Person | null> {
+  const id = timeOrderedId(at)
+  const person = { id, email, firstName, lastName }
+  tx.addScope('user', id)
+  if (!(await insertUser(tx, { ...person, passwordHash: unusableHash(), isProven: true, at }))) return null
+  await recordRegistered(tx, { person, tenantId, bySystem: true, requestInfo, at })
+  return { ...person, emailVerified: true, isActive: true, dateJoined: at, version: 1 }
+}
