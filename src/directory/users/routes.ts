@@ -1,0 +1,191 @@
+import { z } from 'zod'
+import type { Read } from '../../database/executor/read.ts'
+import type { Tx } from '../../database/executor/transaction.ts'
+import { lockTenant } from '../../database/revisions.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import { DecidedPage } from '../../request/answer/decided-page.ts'
+import { assertAmong, Versioned } from '../../request/answer/etag.ts'
+import type { Caller } from '../../request/caller.ts'
+import { pathId } from '../../request/path-id.ts'
+import { overtaken, type Route, route } from '../../request/route.ts'
+import { listResponse } from '../list-response.ts'
+import { applyPatch, readResource } from '../resource/apply-patch.ts'
+import type { Json } from '../resource/attribute-value.ts'
+import { projection } from '../resource/project.ts'
+import { userType } from '../schema/attributes.ts'
+import {
+  type ListQuery,
+  listQuery,
+  patchBody,
+  projectionQuery,
+  readQuery,
+  searchBody,
+} from '../scim-schemas.ts'
+import { deleteUser } from './delete-user.ts'
+import { type Account, findAccount } from './find-account.ts'
+import { changeUser, createUser } from './save-user.ts'
+import { countUsers, findUser, listUsers, lockUser, type UserRow } from './store.ts'
+import { type Described, describeUser, isActive, resourceOf, showUser } from './user-resource.ts'
+
+const at = '/scim/v2/Users'
+const anyObject = z.record(z.string(), z.unknown())
+const ofUsers = { action: 'scim:provision', tag: 'SCIM' } as const
+
+/** A User to change, with what becomes of it and who has its address. */
+interface Prepared {
+  user: Described
+  account: Account | null
+  /** The mail about it waits, because a limit is reached. */
+  waits: boolean
+}
+
+export function userRoutes(deps: Deps): Route[] {
+  const show = (row: UserRow) => showUser(row, `${deps.publicUrl()}/scim/v2`)
+  const shown = (row: UserRow | typeof overtaken) =>
+    row === overtaken ? row : new Versioned(row.version, show(row))
+
+  const load = async (tx: Tx, { caller, params }: { caller: Caller; params: Record<string, string> }) => {
+    const id = pathId(params.id)
+    await lockTenant(tx, caller.tenantId)
+    lockUser(tx, caller.tenantId, id)
+    return findUser(tx, caller.tenantId, id)
+  }
+  const resource = ({ id }: UserRow) => ({ type: 'scim', id })
+
+  /** Looks for the account of a User that can become a member. */
+  const prepared = async (caller: Caller, row: UserRow | null, user: Described): Promise<Prepared> => {
+    const joins = (row === null || row.user_id === null) && user.active && user.email !== null
+    return { user, account: joins ? await findAccount(deps, caller, user.email!) : null, waits: false }
+  }
+  /** Counts the mail that joining causes. Over a limit the User is made all the same, and waits. */
+  const mailing = async <T>(change: () => Promise<T>, caller: Caller, made: Prepared): Promise<T> => {
+    const { account, user } = made
+    if (!account || (account.isVouched && !account.person)) return change()
+    let begun = false
+    const begin = () => {
+      begun = true
+      return change()
+    }
+    try {
+      return await deps.limiters.mailing(caller, user.email!, begin)
+    } catch (error) {
+      if (begun || !(error instanceof ApiError && error.status === 429)) throw error
+      made.waits = true
+      return change()
+    }
+  }
+  const accountIn = ({ account, waits }: Prepared) => (waits ? null : account)
+
+  const change = (method: 'PUT' | 'PATCH', summary: string, after: (row: UserRow, body: Json) => Json) =>
+    route({
+      ...ofUsers,
+      method,
+      path: `${at}/:id`,
+      summary,
+      body: method === 'PUT' ? anyObject : patchBody,
+      query: projectionQuery,
+      status: 200,
+      answer: anyObject,
+      versioned: true,
+      load,
+      resource,
+      prepare: ({ caller, body }, row) => prepared(caller, row, describeUser(after(row, body))),
+      around: (change, { input, prepared }) => mailing(change, input.caller, prepared),
+      act: async (tx, { caller, params, ifMatch, query }, before, made) => {
+        const row = await load(tx, { caller, params })
+        if (!row || row.version !== before.version) return overtaken
+        assertAmong(ifMatch, row.version)
+        const changed = await changeUser(tx, deps, caller, row, made.user, accountIn(made))
+        if (changed === overtaken) return overtaken
+        return new Versioned(changed.version, projection(userType, query)(show(changed)))
+      },
+    })
+
+  const list = (read: Read, { tenantId }: { tenantId: string }, asked: ListQuery) => {
+    const query = readQuery(asked)
+    return Promise.all([
+      query.count > 0 ? listUsers(read, tenantId, query) : [],
+      countUsers(read, tenantId, query),
+      query,
+    ] as const)
+  }
+  const page = (asked: ListQuery, [rows, total, { startIndex }]: Awaited<ReturnType<typeof list>>) =>
+    new DecidedPage(listResponse(rows.map(show).map(projection(userType, asked)), { total, startIndex }))
+
+  return [
+    route({
+      ...ofUsers,
+      method: 'GET',
+      path: at,
+      summary: 'List Users',
+      query: listQuery,
+      status: 200,
+      answer: anyObject,
+      load: (read, { caller, query }) => list(read, caller, query),
+      handle: ({ query }, found) => page(query, found),
+    }),
+    route({
+      ...ofUsers,
+      method: 'POST',
+      path: `${at}/.search`,
+      summary: 'List Users, by a body',
+      body: searchBody,
+      status: 200,
+      answer: anyObject,
+      load: (read, { caller, body }) => list(read, caller, body),
+      handle: ({ body }, found) => page(body, found),
+    }),
+    route({
+      ...ofUsers,
+      method: 'POST',
+      path: at,
+      summary: 'Add a User',
+      body: anyObject,
+      query: projectionQuery,
+      status: 201,
+      answer: anyObject,
+      prepare: ({ caller, body }, _loaded) =>
+        prepared(caller, null, describeUser(readResource(userType, body))),
+      around: (change, { input, prepared }) => mailing(change, input.caller, prepared),
+      act: async (tx, { caller }, _loaded, made) => {
+        await lockTenant(tx, caller.tenantId)
+        return shown(await createUser(tx, deps, caller, made.user, accountIn(made)))
+      },
+    }),
+    route({
+      ...ofUsers,
+      method: 'GET',
+      path: `${at}/:id`,
+      summary: 'Read a User',
+      query: projectionQuery,
+      status: 200,
+      answer: anyObject,
+      versioned: true,
+      load: (read, { caller, params }) => findUser(read, caller.tenantId, pathId(params.id)),
+      handle: ({ query }, row) => new Versioned(row.version, projection(userType, query)(show(row))),
+    }),
+    change('PUT', 'Replace a User', (row, body) => ({
+      active: isActive(row),
+      ...readResource(userType, body),
+    })),
+    change('PATCH', 'Change a User', (row, { Operations }) =>
+      applyPatch(userType, resourceOf(row), Operations),
+    ),
+    route({
+      ...ofUsers,
+      method: 'DELETE',
+      path: `${at}/:id`,
+      summary: 'Delete a User',
+      status: 204,
+      answer: null,
+      versioned: true,
+      load,
+      resource,
+      act: async (tx, { caller, ifMatch }, row) => {
+        assertAmong(ifMatch, row.version)
+        await deleteUser(tx, deps, caller, row)
+      },
+    }),
+  ]
+}

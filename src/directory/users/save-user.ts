@@ -1,0 +1,137 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Tx } from '../../database/executor/transaction.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError, notFound } from '../../errors.ts'
+import { changesBetween } from '../../messages/audit/append-audit.ts'
+import { recordChange } from '../../messages/audit/record-change.ts'
+import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
+import type { Caller } from '../../request/caller.ts'
+import { overtaken } from '../../request/route.ts'
+import { cancelInvitationTo } from '../../tenancy/invitations/cancel-invitation.ts'
+import { nameMember } from '../../tenancy/members/name-member.ts'
+import { uniqueness } from '../scim-error.ts'
+import { changeStatus } from './change-status.ts'
+import type { Account } from './find-account.ts'
+import { joinUser } from './join-user.ts'
+import { findTaken, findUser, storeUser, type UserRow } from './store.ts'
+import { type Described, describeUser, isActive, resourceOf } from './user-resource.ts'
+
+/**
+ * Makes a User and gives its row. The transaction must hold the tenant's lock. 409 `uniqueness`, and what `joinUser`
+ * throws; `overtaken` as there.
+ */
+export async function createUser(
+  tx: Tx,
+  deps: Deps,
+  caller: Caller,
+  user: Described,
+  account: Account | null,
+): Promise<UserRow | typeof overtaken> {
+  const { tenantId } = caller
+  const at = deps.clock()
+  const id = timeOrderedId(at)
+  await assertFree(tx, { tenantId, id, ...user })
+  const joined = await joinUser(tx, deps, caller, id, user, account)
+  if (joined === overtaken) return overtaken
+  const { isMember, madeUserId } = joined
+  storeUser(tx, { ...user, tenantId, id, ...namedBy(user, isMember), isPending: !isMember, madeUserId, at })
+  await recordUser(tx, caller, at, {
+    event: 'directory.user_created',
+    id,
+    isMember,
+    before: null,
+    after: user,
+  })
+  return readUser(tx, tenantId, id)
+}
+
+/**
+ * Changes a User to what a directory says, and gives its row. The transaction must hold the tenant's lock. 409 `uniqueness` and
+ * `mutability`, 403 where a policy denies the service account to change members, and what `joinUser` throws; `overtaken` as there.
+ */
+export async function changeUser(
+  tx: Tx,
+  deps: Deps,
+  caller: Caller,
+  row: UserRow,
+  user: Described,
+  account: Account | null,
+): Promise<UserRow | typeof overtaken> {
+  const { tenantId } = caller
+  const { id, user_id: userId } = row
+  const at = deps.clock()
+  const before = describeUser(resourceOf(row))
+  const isWaiting = userId === null && account !== null
+  if (isDeepStrictEqual(before, user) && !isWaiting) return row
+  await assertFree(tx, { tenantId, id, ...user })
+  if (userId === null && before.email !== null && (before.email !== user.email || !user.active))
+    await cancelInvitationTo(tx, caller, { userId: id, email: before.email }, at)
+  if (userId !== null) {
+    const fields = { email: row.email, user_id: userId, status: row.status, external_id: row.external_id }
+    if (caller.denies('member:update', { type: 'member', id, ownerId: userId, fields }))
+      throw new ApiError(403, 'permission_denied', 'A policy denies the directory member:update.')
+    if (user.externalId !== row.external_id)
+      await nameMember(tx, { tenantId, memberId: id, externalId: user.externalId }, () =>
+        uniqueness('Another member has this externalId, or it is their id or address.'),
+      )
+    if (user.active !== isActive(row)) await changeStatus(tx, caller, row, user.active, at)
+  }
+  const joined = userId === null ? await joinUser(tx, deps, caller, id, user, account) : null
+  if (joined === overtaken) return overtaken
+  const isMember = userId !== null || joined?.isMember === true
+  const madeUserId = row.made_user_id ?? joined?.madeUserId ?? null
+  storeUser(tx, { ...user, tenantId, id, ...namedBy(user, isMember), isPending: !isMember, madeUserId, at })
+  await recordUser(tx, caller, at, { event: 'directory.user_updated', id, isMember, before, after: user })
+  return readUser(tx, tenantId, id)
+}
+
+/** A member has the `externalId` in the membership. */
+const namedBy = ({ externalId }: Described, isMember: boolean) => ({
+  externalId: isMember ? null : externalId,
+})
+
+async function readUser(tx: Tx, tenantId: string, id: string): Promise<UserRow> {
+  const user = await findUser(tx, tenantId, id)
+  if (!user) throw notFound()
+  return user
+}
+
+async function assertFree(
+  tx: Tx,
+  { tenantId, id, userName, email, externalId }: Described & { tenantId: string; id: string },
+): Promise<void> {
+  const taken = await findTaken(tx, { tenantId, id, userName, email, externalId })
+  if (taken) throw uniqueness(`The User ${taken.id} has this ${taken.what}.`)
+}
+
+const audited = (user: Described | null) =>
+  user && {
+    user_name: user.userName,
+    display_name: user.displayName,
+    email: user.email,
+    external_id: user.externalId,
+    active: user.active,
+  }
+
+interface Recorded {
+  event: 'directory.user_created' | 'directory.user_updated' | 'directory.user_deleted'
+  id: string
+  isMember: boolean
+  before: Described | null
+  after: Described | null
+}
+
+/** Records a change of a User; that of its membership is recorded apart. */
+export const recordUser = (
+  tx: Tx,
+  caller: Caller,
+  at: number,
+  { event, id, isMember, before, after }: Recorded,
+): Promise<void> =>
+  recordChange(tx, caller, at, {
+    event,
+    data: { directory_user_id: id, membership_id: isMember ? id : null },
+    action: 'scim:provision',
+    target: { type: 'directory_user', id },
+    changes: changesBetween(audited(before), audited(after)),
+  })
