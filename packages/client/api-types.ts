@@ -163,6 +163,9 @@ export interface EventTypes {
   'tenant.connection_updated': { connection_id: string }
   'tenant.connection_deleted': { connection_id: string }
   'tenant.connection_activated': { connection_id: string }
+  'directory.user_created': { directory_user_id: string; membership_id: string | null }
+  'directory.user_updated': { directory_user_id: string; membership_id: string | null }
+  'directory.user_deleted': { directory_user_id: string; membership_id: string | null }
   'tenant.domain_verified': { domain_id: string; domain: string }
   'tenant.domain_lost': { domain_id: string; domain: string }
   'tenant.mail_refused': { mail_id: string; template: string }

@@ -78,6 +78,11 @@ export const eventTypes = {
     ['created', 'updated', 'deleted', 'activated'],
     z.strictObject({ connection_id: id }),
   ),
+  ...family(
+    'directory.user',
+    ['created', 'updated', 'deleted'],
+    z.strictObject({ directory_user_id: id, membership_id: id.nullable() }),
+  ),
   ...family('tenant.domain', ['verified', 'lost'], z.strictObject({ domain_id: id, domain: z.string() })),
   'tenant.mail_refused': z.strictObject({ mail_id: id, template: z.string() }),
   ...family(

@@ -69,7 +69,10 @@ t.test('a type that no event of the service has is refused, with the nearest', a
     changed.body.errors[1].detail,
     'has the type "tenant.member_aded". Did you mean tenant.member_added?',
   )
-  t.match(changed.body.errors[3].detail, 'Prefixes are identity.*, tenant.*, application.*, authorization.*.')
+  t.match(
+    changed.body.errors[3].detail,
+    'Prefixes are identity.*, tenant.*, directory.*, application.*, authorization.*.',
+  )
   await look(service, `update webhooks set event_types = '{app.order_paid}' where id = '${id}'`)
   t.match(
     await owner.patch(`${all}${id}/`, { description: 'Old' }),
