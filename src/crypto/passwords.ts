@@ -25,14 +25,17 @@ export function unusableHash(): string {
 export interface PasswordHasher {
   /** PHC string of argon2id. Throws 503 `overloaded` when too many hashes wait. */
   hash(password: string): Promise<string>
-  /** Takes the time of one hash in every case. For `undefined` (an unknown user) the answer is false. */
+  /**
+   * Takes the time of one hash in every case but that of a hash of another product. For `undefined` (an unknown user) the
+   * answer is false.
+   */
   verify(phc: string | undefined, password: string): Promise<boolean>
   /**
    * Runs `work`, which will hash or verify at some point, when it is its turn. Throws 503 `overloaded` before it starts
    * `work` when more callers are already expected than the process can serve in about two seconds.
    */
   expecting<T>(work: () => Promise<T>): Promise<T>
-  /** True when the hash was made with other parameters and should be replaced. */
+  /** True when the hash was made with other parameters, or by another product, and should be replaced. */
   isStale(phc: string): boolean
   /** Hashes that run and wait, and callers that are expected (which includes both) now, and the limit of each. */
   load(): Record<'running' | 'waiting' | 'expected', { now: number; max: number }>
@@ -89,12 +92,12 @@ export async function createPasswordHasher({
   return {
     hash: (password) => bounded(() => argon2.hash(password, parameters)),
     verify: (phc, password) =>
-      bounded(async () => (await argon2.verify(phc ?? dummyHash, password)) && phc !== undefined),
+      bounded(async () => (await matches(phc ?? dummyHash, password)) && phc !== undefined),
     async expecting(work) {
       if (callers.running() + callers.waiting() >= expectedMax) throw overloaded()
       return callers.take(work)
     },
-    isStale: (phc) => argon2.needsRehash(phc, parameters),
+    isStale: (phc) => !phc.startsWith(ownKind) || argon2.needsRehash(phc, parameters),
     load: () => ({
       running: { now: hashes.running(), max: inFlight },
       waiting: { now: hashes.waiting(), max: waitingMax },
@@ -102,6 +105,14 @@ export async function createPasswordHasher({
     }),
   }
 }
+
+const ownKind = '$argon2id$'
+
+/** A hash that another product made stays until its person signs in. */
+const matches = async (phc: string, password: string): Promise<boolean> =>
+  phc.startsWith(ownKind)
+    ? argon2.verify(phc, password)
+    : (await import('./foreign-hashes.ts')).verifyForeign(phc, password)
 
 /** Runs at most `max` pieces of work at a time; the others wait in order. */
 function createTurns(max: number) {

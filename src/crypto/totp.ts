@@ -1,9 +1,12 @@
-import { generateSecret, verifySync } from 'otplib'
+import { generateSecret, ScureBase32Plugin, verifySync } from 'otplib'
 
 const stepSeconds = 30
 
 /** A random TOTP secret of 160 bits (RFC 4226 §4): 32 characters of base32. */
 export const makeTotpSecret = (): string => generateSecret({ length: 20 })
+
+/** Bytes in base32 (RFC 4648 §6) without padding, as a secret is written. */
+export const base32 = (bytes: Uint8Array): string => new ScureBase32Plugin().encode(bytes)
 
 /**
  * `otpauth://totp/<issuer>:<account>?secret=<base32>&issuer=<issuer>`. Apps assume SHA-1, 6 digits and 30 s. A colon in
