@@ -9,7 +9,7 @@ import { sql, type Tx } from './executor/transaction.ts'
 // their place. It comes before the statement, which so reads in a snapshot behind the lock.
 //
 // A transaction that needs both kinds says willChange first: two that share a lock and want more are a deadlock. Without a lock are
-// rows that no other transaction sees (`insertVerifiedUsers`) or changes (`deletePurged`), and `forgetPastAddresses`, which
+// rows that no other transaction sees (`insertUsers`) or changes (`deletePurged`), and `forgetPastAddresses`, which
 // changes columns of many people that no other statement reads first.
 
 /**

@@ -98,6 +98,21 @@ export async function putUnconfirmedTotp(tx: Tx, device: NewTotp): Promise<void>
       id = ${id}, name = ${name}, secret_sealed = ${secret}, shown_in = ${signInId}, created_at = ${at}`)
 }
 
+interface ImportedTotp {
+  userId: string
+  /** Seals the secret for a device. */
+  seal(deviceId: string): Buffer
+  at: number
+}
+
+/** Inserts a confirmed app (TOTP) that the person used before. It counts at once. */
+export function insertTotp(tx: Tx, { userId, seal, at }: ImportedTotp): void {
+  const id = timeOrderedId(at)
+  tx.later(sql.unsafe`
+    insert into otp_devices (user_id, id, type, name, secret_sealed, created_at, confirmed_at)
+    values (${userId}, ${id}, 'totp', 'Authenticator app', ${sql.binary(seal(id))}, ${instant(at)}, ${instant(at)})`)
+}
+
 const totpDevice = z.object({ id: z.uuid(), confirmed: z.boolean() })
 
 const begunTotp = totpDevice.extend({ created_at: z.number(), shown_in: z.uuid().nullable() })

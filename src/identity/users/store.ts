@@ -56,17 +56,23 @@ export async function insertUser(tx: Tx, user: NewUser): Promise<boolean> {
 }
 
 /**
- * Inserts people with verified addresses, none of which has an account. A person is inserted only in their own scope, so
- * the transaction's scope is the last of them afterwards.
+ * Inserts people none of whose addresses has an account, verified ones with their mailbox as a second factor. A person is
+ * inserted only in their own scope, so the transaction's scope is the last of them afterwards; `also` runs in that of each.
  */
-export function insertVerifiedUsers(tx: Tx, users: readonly NewUser[]): void {
+export function insertUsers<T extends NewUser & { isVerified: boolean }>(
+  tx: Tx,
+  users: readonly T[],
+  also: (user: T) => void = () => undefined,
+): void {
   for (const user of users) {
     const at = instant(user.at)
     tx.addScope('user', user.id)
     tx.later(sql.unsafe`
       insert into users (id, email, password_hash, first_name, last_name, date_joined, updated_at, email_verified_at)
-      values (${user.id}, ${user.email}, ${user.passwordHash}, ${user.firstName}, ${user.lastName}, ${at}, ${at}, ${at})`)
-    makeEmailDevice(tx, user.id, user.at)
+      values (${user.id}, ${user.email}, ${user.passwordHash}, ${user.firstName}, ${user.lastName}, ${at}, ${at},
+              ${user.isVerified ? at : null})`)
+    if (user.isVerified) makeEmailDevice(tx, user.id, user.at)
+    also(user)
   }
 }
 

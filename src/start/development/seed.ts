@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { asSystem, inTenant, type Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { markProven } from '../../identity/users/address-store.ts'
-import { findCredentials, insertUser, insertVerifiedUsers } from '../../identity/users/store.ts'
+import { findCredentials, insertUser, insertUsers } from '../../identity/users/store.ts'
 import { appendEvent } from '../../messages/outbox/append-event.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import { insertMembers } from '../../tenancy/members/bulk-store.ts'
@@ -92,12 +92,18 @@ export async function seedMembers(
 ): Promise<void> {
   for (const some of inGroups(people, perTransaction)) {
     const at = clock()
-    const users = some.map((person) => ({ ...person, id: timeOrderedId(at), passwordHash, at }))
+    const users = some.map((person) => ({
+      ...person,
+      id: timeOrderedId(at),
+      passwordHash,
+      isVerified: true,
+      at,
+    }))
     await inTenant(db, { tenantId, userId: users[0]!.id }, async (tx) => {
       const roleIds = await idsOfRole(tx, tenantId, role)
-      insertVerifiedUsers(tx, users)
-      const members = users.map((user) => ({ id: timeOrderedId(at), user }))
-      insertMembers(tx, { tenantId, members, roleIds, at })
+      insertUsers(tx, users)
+      const members = users.map((user) => ({ id: timeOrderedId(at), user, roleIds }))
+      insertMembers(tx, { tenantId, members, at })
       for (const { id, email } of users) await appendUserCreated(tx, { tenantId, id, email, at })
     })
   }

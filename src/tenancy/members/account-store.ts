@@ -105,7 +105,7 @@ export function insertAccount(
     values (${tenantId}, ${id}, 'service_account', '', ${name}, ${description}, ${departmentId},
             ${sql.jsonb(attributes as never)}, ${createdBy}, ${at}, ${at})`)
   addToCount(tx, tenantId, 'memberships')
-  giveRoles(tx, { tenantId, memberIds: [id], roleIds })
+  giveRoles(tx, tenantId, [{ memberId: id, roleIds }])
 }
 
 /** Updates a service account. The caller has locked the tenant. */

@@ -7,18 +7,20 @@ import { giveRoles } from './store.ts'
 
 interface NewMembers {
   tenantId: string
-  members: readonly { id: string; user: { id: string; email: string; firstName: string; lastName: string } }[]
-  roleIds: readonly string[]
+  members: readonly {
+    id: string
+    user: { id: string; email: string; firstName: string; lastName: string; isVerified: boolean }
+    roleIds: readonly string[]
+  }[]
   at: number
 }
 
 /**
- * Inserts people as members, all with the same roles and without a department, in a few statements. The people must be those of
- * `insertVerifiedUsers` in this transaction, with the same `at`. No other transaction can change them yet: it does not lock them.
+ * Inserts people as members without a department, in a few statements. The people must be those of `insertUsers` in this transaction, with the same `at`. No other transaction can change them yet: it does not lock them.
  */
-export function insertMembers(tx: Tx, { tenantId, members, roleIds, at: atMs }: NewMembers): void {
+export function insertMembers(tx: Tx, { tenantId, members, at: atMs }: NewMembers): void {
   const at = new Date(atMs).toISOString()
-  const rows = members.map(({ id, user: { id: userId, email, firstName, lastName } }) => [
+  const rows = members.map(({ id, user: { id: userId, email, firstName, lastName, isVerified } }) => [
     tenantId,
     id,
     userId,
@@ -26,7 +28,7 @@ export function insertMembers(tx: Tx, { tenantId, members, roleIds, at: atMs }: 
     firstName,
     lastName,
     true,
-    true,
+    isVerified,
     at,
     1,
     '{}',
@@ -44,7 +46,11 @@ export function insertMembers(tx: Tx, { tenantId, members, roleIds, at: atMs }: 
     members.map(({ user }) => user.id),
   )
   addToCount(tx, tenantId, 'memberships', members.length)
-  giveRoles(tx, { tenantId, memberIds: members.map(({ id }) => id), roleIds })
+  giveRoles(
+    tx,
+    tenantId,
+    members.map(({ id: memberId, roleIds }) => ({ memberId, roleIds })),
+  )
 }
 
 const lockedRow = z.object({ user_id: z.uuid() })

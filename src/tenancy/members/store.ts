@@ -80,7 +80,7 @@ export async function insertMember(tx: Tx, member: NewMember, known?: Person): P
   if (!inserted) return false
   addPersonMemberships(tx, tenantId, [userId])
   addToCount(tx, tenantId, 'memberships')
-  giveRoles(tx, { tenantId, memberIds: [id], roleIds })
+  giveRoles(tx, tenantId, [{ memberId: id, roleIds }])
   return true
 }
 
@@ -90,16 +90,15 @@ interface RolesOfMember {
   roleIds: readonly string[]
 }
 
-/** Gives each of these new members all of these roles. */
+/** Gives each of these members, who have none of them yet, their roles. */
 export function giveRoles(
   tx: Tx,
-  {
-    tenantId,
-    memberIds,
-    roleIds,
-  }: { tenantId: string; memberIds: readonly string[]; roleIds: readonly string[] },
+  tenantId: string,
+  members: readonly Omit<RolesOfMember, 'tenantId'>[],
 ): void {
-  const rows = memberIds.flatMap((memberId) => roleIds.map((roleId) => [tenantId, memberId, roleId]))
+  const rows = members.flatMap(({ memberId, roleIds }) =>
+    roleIds.map((roleId) => [tenantId, memberId, roleId]),
+  )
   for (const values of listsOfValues(rows))
     tx.later(sql.unsafe`insert into membership_roles (tenant_id, membership_id, role_id) ${values}`)
 }

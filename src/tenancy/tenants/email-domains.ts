@@ -21,13 +21,17 @@ export const domainName = z
  * (normalised) has another one. A subdomain must be listed itself.
  */
 export function assertDomainAllowed(allowed: readonly string[], email: string, field: string): void {
-  if (allowed.length > 0 && !allowed.includes(domainOf(email)))
+  if (!isDomainAllowed(allowed, email))
     throw invalidField(
       field,
       'This tenant does not accept addresses of this domain.',
       'email_domain_not_allowed',
     )
 }
+
+/** Whether a tenant that allows these domains (none: all) accepts an address. */
+export const isDomainAllowed = (allowed: readonly string[], email: string): boolean =>
+  allowed.length === 0 || allowed.includes(domainOf(email))
 
 /** The same for a person who is added by id: an address that they only claim is of no domain. On `user_id`. */
 export function assertProvenDomain(
