@@ -40,6 +40,7 @@ const ofMigrations: Record<string, Context> = {
   schema_migrations: 'installation',
   browser_sessions: 'identity',
   federated_identities: 'identity',
+  imported_people: 'identity',
   federation_flows: 'identity',
   former_addresses: 'identity',
   log_counts: 'messages',
