@@ -81,7 +81,8 @@ export const requestInfoOf = (command: string): RequestInfo => ({
 
 /** The command line of a command, with its options. */
 export function usageOf({ name, options }: Command): string {
-  const words = Object.entries(options).map(([option, { value, required }]) => {
+  const words = Object.entries(options).map(([option, { value, required, isWord }]) => {
+    if (isWord) return value!
     const word = value === undefined ? `--${option}` : `--${option} ${value}`
     return required ? word : `[${word}]`
   })

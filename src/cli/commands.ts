@@ -20,6 +20,7 @@ import { sessionsEndAll } from './commands/sessions-end-all.ts'
 import { settings } from './commands/settings.ts'
 import { tenantsList } from './commands/tenants-list.ts'
 import { usersActivate, usersDeactivate, usersErase, usersResetFactors } from './commands/users.ts'
+import { usersImport } from './commands/users-import.ts'
 
 /** Every command, in the order of the list that --help prints. */
 export const commands: readonly Command[] = [
@@ -34,6 +35,7 @@ export const commands: readonly Command[] = [
   usersActivate,
   usersResetFactors,
   usersErase,
+  usersImport,
   sessionsEndAll,
   tenantsList,
   decisionsShow,

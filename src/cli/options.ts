@@ -12,6 +12,8 @@ export interface Option<T> {
   about: string
   value?: string
   required?: boolean
+  /** The value can stand alone, without the name of the option. */
+  isWord?: boolean
   /** Parses the value; `given` is undefined without the option. Throws {@link Misuse}. */
   read(given: string | boolean | undefined): T
 }
@@ -54,6 +56,13 @@ export const required = <T = string>(
   about: string,
   read: Reader<T> = anyText as Reader<T>,
 ): Option<T> => ({ about, value, required: true, read: (given) => read(String(given)) })
+
+/** An option that a call must have, and that a word without an option's name gives, too. */
+export const word = <T = string>(
+  value: string,
+  about: string,
+  read: Reader<T> = anyText as Reader<T>,
+): Option<T> => ({ ...required(value, about, read), isWord: true })
 
 /** Text of 1 to 200 characters. */
 export const anyText: Reader<string> = (text) =>
@@ -114,7 +123,9 @@ export function readArguments<O extends Options>(
   options: O,
   { words = false } = {},
 ): { options: Values<O>; words: string[] } {
-  const { values: given, positionals } = parse(args, options, words)
+  const named = Object.keys(options).find((name) => options[name]!.isWord)
+  const { values: given, positionals } = parse(args, options, words || named !== undefined)
+  if (named !== undefined) takeWord(given, named, positionals)
   const missing = Object.entries(options).filter(([name, { required }]) => required && !(name in given))
   if (missing.length > 0)
     throw new Misuse(`${missing.map(([name]) => `--${name}`).join(' and ')} is missing.`)
@@ -126,6 +137,13 @@ export function readArguments<O extends Options>(
     }
   })
   return { options: Object.fromEntries(read), words: positionals }
+}
+
+/** Gives the option its word. Throws {@link Misuse} for a second value. */
+function takeWord(given: Parsed['values'], name: string, [first, ...others]: string[]): void {
+  if (first === undefined) return
+  if (others.length > 0 || name in given) throw new Misuse(`Give one --${name}.`)
+  given[name] = first
 }
 
 interface Parsed {
