@@ -12,6 +12,7 @@ import { serviceProviderOf } from '../connections/addresses.ts'
 import { findClient } from '../connections/test-connection.ts'
 import { finishTry, resultOf } from '../connections/test-page.ts'
 import { unpackRelayState } from '../connections/try-state.ts'
+import { keepAnswer } from '../flows.ts'
 import { subjectAttributeOf } from './saml.ts'
 import { serviceProviderMetadata } from './service-provider-metadata.ts'
 
@@ -51,19 +52,13 @@ async function showMetadata(deps: PageDeps, http: Context, id: string): Promise<
   )
 }
 
-/** The response to a try is checked at once. One that answers no request of ours proves nothing: the sign-in begins here instead. */
 async function takeResponse(deps: PageDeps, http: Context, writePage: WritePage, id: string): Promise<void> {
   assertMethod(http, 'POST')
   try {
     const { status } = await findSaml(deps, id)
     const form = await readForm(http)
     const isTry = unpackRelayState(deps, id, form.RelayState ?? '') !== null
-    if (!isTry && status === 'active') {
-      http.set('Cache-Control', 'no-store')
-      http.status = 303
-      http.set('Location', `${pathPrefix(deps.publicUrl())}/sign-in/with/${id}/`)
-      return
-    }
+    if (status === 'active' && !isTry) return lead(deps, http, await wayOn(deps, id, form))
     const result = await finishTry(deps, http, { id, kind: 'saml', parameters: new URLSearchParams(form) })
     await writePage(http, ({ texts }) => resultOf(result, texts))
   } catch (thrown) {
@@ -79,6 +74,27 @@ async function takeResponse(deps: PageDeps, http: Context, writePage: WritePage,
       error.status,
     )
   }
+}
+
+/**
+ * Where a sign-in goes on. An answer to a request of ours is kept for the GET, to which the browser sends its cookie. One that answers
+ * none proves nothing: the sign-in begins here instead.
+ */
+async function wayOn(deps: PageDeps, id: string, form: Record<string, string>): Promise<string> {
+  const { RelayState: state = '' } = form
+  try {
+    await keepAnswer(deps, id, new URLSearchParams({ ...form, state }))
+    return `callback/${id}/?${new URLSearchParams({ state })}`
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'state_not_valid') return `with/${id}/`
+    throw error
+  }
+}
+
+function lead(deps: PageDeps, http: Context, to: string): void {
+  http.set('Cache-Control', 'no-store')
+  http.status = 303
+  http.set('Location', `${pathPrefix(deps.publicUrl())}/sign-in/${to}`)
 }
 
 function assertMethod(http: Context, ...allowed: string[]): void {

@@ -3,6 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { checkConnections } from '../../../src/federation/connections/check-connections.ts'
+import { findUpstream } from '../../../src/federation/find-upstream.ts'
+import { beginFlow, takeAnswer } from '../../../src/federation/flows.ts'
 import { colleague } from '../../helpers/colleague.ts'
 import { proveAddress } from '../../helpers/prove-address.ts'
 import { query, rowsOf } from '../../helpers/query.ts'
@@ -255,6 +257,32 @@ t.test('a sign-in that began at the identity provider begins here instead', asyn
   unsolicited.set('RelayState', 'https://evil.example/')
   const { status, location, text } = await post(active, unsolicited)
   t.same([status, location, text.includes('evil')], [303, `/sign-in/with/${active.id}/`, false])
+})
+
+t.test('the answer to a sign-in of ours is kept once, for the browser that began', async (t) => {
+  const owner = await service.signUp()
+  const { id } = await activated(owner, uploaded)
+  const upstream = (await findUpstream(service.deps, id))!
+  const url = await beginFlow(service.deps, upstream, { browser: 'of-ada', returnTo: null })
+  const answer = answerTo(url, service.now())
+  const state = answer.get('RelayState')!
+  const { status, location } = await post({ id }, answer)
+  t.same([status, location], [303, `/sign-in/callback/${id}/?state=${state}`])
+  t.match(await post({ id }, answer), { status: 303, location: `/sign-in/with/${id}/` }, 'a second time')
+  const take = (browser: string) =>
+    takeAnswer(service.deps, { provider: id, browsers: [browser], query: new URLSearchParams({ state }) })
+  await t.rejects(take('of-eve'), { code: 'state_not_valid' })
+  const taken = await take('of-ada')
+  const redirectUri = `${service.url}/sign-in/callback/${id}/`
+  t.match(await upstream.finish({ ...taken, redirectUri, at: service.now() }), {
+    issuer: idpEntityId,
+    attribute: 'NameID',
+    subject: 'ada-7f3',
+    email: 'ada@example.com',
+    isAuthority: false,
+    amr: [],
+    authTime: service.now() - 20_000,
+  })
 })
 
 t.test('a form that is too long, or none, is refused before a document is read', async (t) => {
