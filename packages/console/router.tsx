@@ -35,6 +35,8 @@ export const router = createRouter({
     inOrganisation('/organisation', 'OrganisationPage'),
     inOrganisation('/members', 'MembersPage'),
     inOrganisation('/invitations', 'InvitationsPage'),
+    inIntegrations('/connections', 'ConnectionsPage'),
+    inIntegrations('/connections/$id', 'ConnectionPage'),
     inIntegrations('/domains', 'DomainsPage'),
     inIntegrations('/domains/$id', 'DomainPage'),
     inIntegrations('/service-accounts', 'AccountsPage'),

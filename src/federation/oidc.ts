@@ -232,6 +232,11 @@ function refusalFor(error: unknown): UpstreamError {
 function reasonOf(error: unknown): string {
   const { error: code, error_description: description, cause, message } = error as Record<string, unknown>
   if (code) return [code, description].filter(Boolean).join(': ')
+  const { claim, claims, expected } = ((cause as Error | undefined)?.cause ?? {}) as Record<string, unknown>
+  if (typeof claim === 'string' && expected !== undefined) {
+    const had = (claims as Record<string, unknown>)[claim]
+    return `the ID token has the ${claim} ${JSON.stringify(had)}, and this connection ${JSON.stringify(expected)}.`
+  }
   const inner = cause instanceof Error ? cause.message : undefined
   return [message, inner].filter(Boolean).join(': ')
 }

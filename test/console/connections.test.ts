@@ -1,4 +1,7 @@
 import t from 'tap'
+import { startProvider } from '../federation/provider.ts'
+import { idp } from '../federation/saml/certificates.ts'
+import { metadataXml } from '../federation/saml/identity-provider.ts'
 import { noChromium } from '../helpers/chromium.ts'
 import { query } from '../helpers/query.ts'
 import { startService } from '../helpers/service.ts'
@@ -10,8 +13,9 @@ import { assertNarrow, assertSound, follow, heading, openChromium, signIn } from
 const skip = noChromium
 const dns = await startDns(t)
 const service = await startService(t, {
-  env: { DNS_RESOLVERS: `${dns.address},${dns.address}` },
+  env: { DNS_RESOLVERS: `${dns.address},${dns.address}`, FEDERATION_ALLOWED_HOSTS: 'localhost' },
 })
+const provider = await startProvider(t)
 const { openPage, go } = await openChromium(t, service)
 
 t.test('an owner claims a domain, verifies it, lends it, and gives it up', { skip }, async (t) => {
@@ -99,3 +103,136 @@ t.test('an owner claims a domain, verifies it, lends it, and gives it up', { ski
     [],
   )
 })
+
+t.test(
+  'an owner sets a connection up, tries it, activates it, and gives roles by claims',
+  { skip },
+  async (t) => {
+    const owner = await service.signUp()
+    const { page, faults } = await openPage(t)
+    const dialog = page.locator('.dialog')
+    const stored = async () => (await owner.get('/api/v1/connections/')).body.results[0]
+    const choose = async (item: string) => {
+      await page.getByRole('button', { name: 'Actions', exact: true }).click()
+      await page.getByRole('menuitem', { name: item }).click()
+    }
+    await go(page, '/connections')
+    await signIn(page, owner)
+    await page.getByText('No connection yet').waitFor()
+    await page.getByRole('button', { name: 'Set up a connection' }).click()
+    await dialog.getByLabel('Name', { exact: true }).fill('<b>Nordwind</b>')
+    await dialog.getByLabel('Issuer', { exact: true }).fill('http://10.0.0.1')
+    await dialog.getByLabel('Client ID', { exact: true }).fill(provider.clientId)
+    await dialog.getByLabel('Client secret', { exact: true }).fill(provider.clientSecret)
+    await dialog.getByRole('button', { name: 'Set up' }).click()
+    await dialog.locator('.field-fault').waitFor()
+    await assertSound(t, page, 'a new connection')
+    await assertNarrow(t, page, 'a new connection', { look: true })
+    await dialog.getByLabel('Issuer', { exact: true }).fill(provider.issuer)
+    await dialog.getByRole('button', { name: 'Set up' }).click()
+    await heading(page, '<b>Nordwind</b>').waitFor()
+    const { id } = await stored()
+    await page.getByText(`${service.url}/sign-in/callback/${id}/`).waitFor()
+    await page.getByText('It has not been tried as it is now').waitFor()
+    t.equal(
+      await page.getByRole('button', { name: 'Activate' }).count(),
+      0,
+      'what was not tried is not activated',
+    )
+    await assertSound(t, page, 'a draft')
+    await assertNarrow(t, page, 'a draft', { look: true })
+
+    await page.getByRole('button', { name: 'Add a rule' }).click()
+    await dialog.getByLabel('Claim', { exact: true }).fill('groups')
+    await dialog.getByRole('button', { name: 'Add' }).click()
+    await dialog.getByText('Give value.').waitFor()
+    await dialog.getByLabel('Value', { exact: true }).fill('staff')
+    await dialog.getByLabel('auditor').check()
+    await assertSound(t, page, 'a rule')
+    await assertNarrow(t, page, 'a rule', { look: true })
+    await dialog.getByRole('button', { name: 'Add' }).click()
+    await page.getByRole('cell', { name: 'groups is staff', exact: true }).waitFor()
+
+    const tried = async () => {
+      const opened = page.context().waitForEvent('page')
+      await page.getByRole('button', { name: 'Try it' }).click()
+      const tab = await opened
+      await tab.waitForURL((url) => url.searchParams.has('state'), { waitUntil: 'commit' })
+      await tab.goto(provider.signIn(tab.url()))
+      const text = await tab.locator('main').innerText()
+      await tab.close()
+      await page.bringToFront()
+      return text
+    }
+    provider.lies = { claims: { aud: 'another' } }
+    t.match(
+      await tried(),
+      /the ID token has the aud "another", and this connection "bailiwick"/,
+      'a refusal says what is wrong',
+    )
+    provider.lies = {}
+    t.match(await tried(), /ada@nordwind\.example/)
+    await page.reload()
+    await page.getByText('It was tried as it is now').waitFor()
+    await page.getByRole('button', { name: 'Activate' }).click()
+    await assertSound(t, page, 'an activation')
+    await dialog.getByRole('button', { name: 'Activate' }).click()
+    await page.getByText('The connection is active').waitFor()
+    await assertSound(t, page, 'a connection')
+    await assertNarrow(t, page, 'a connection', { look: true })
+
+    await choose('Change')
+    await dialog.getByText('makes a draft of it').waitFor()
+    await dialog.getByLabel('Name', { exact: true }).fill('Nordwind')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await heading(page, 'Nordwind').waitFor()
+    t.match(await stored(), { status: 'active', mapping: [{ claim: 'groups', value: 'staff' }] })
+    await choose('Disable')
+    await dialog.getByRole('button', { name: 'Disable' }).click()
+    await page.getByText('It is disabled').waitFor()
+    await choose('Change')
+    await dialog.getByLabel('New people become members').check()
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('It has not been tried as it is now').waitFor()
+    t.match(await stored(), { status: 'draft', jit: 'verified_domains' })
+    await tried()
+    await query(service.databases.superuser, `update connections set tested_by = null where id = '${id}'`)
+    await page.reload()
+    await page.getByRole('button', { name: 'Activate' }).click()
+    await dialog.getByRole('button', { name: 'Activate' }).click()
+    await dialog.getByText('the try of another person').waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+
+    await page.getByRole('button', { name: 'Actions for groups is staff' }).click()
+    await page.getByRole('menuitem', { name: 'Remove' }).click()
+    await dialog.getByText('makes a draft of it').waitFor()
+    await dialog.getByRole('button', { name: 'Remove' }).click()
+    await page.getByText('The rule is removed').waitFor()
+    await follow(page, '/connections')
+    await page.getByRole('cell', { name: 'Draft' }).waitFor()
+    await assertSound(t, page, 'connections')
+    await assertNarrow(t, page, 'connections', { look: true })
+    await page.getByRole('link', { name: 'Open Nordwind' }).click()
+    await choose('Delete')
+    await dialog.getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('No connection yet').waitFor()
+
+    await page.getByRole('button', { name: 'Set up a connection' }).click()
+    await dialog.getByRole('radio', { name: 'SAML' }).check()
+    await dialog.getByLabel('Name', { exact: true }).fill('Firm')
+    await dialog.getByLabel('Or the metadata itself').fill('<a/>')
+    await dialog.getByRole('button', { name: 'Set up' }).click()
+    await dialog.locator('.field-fault').waitFor()
+    await assertSound(t, page, 'a new connection of SAML')
+    await dialog.getByLabel('Or the metadata itself').fill(metadataXml(idp.certificate))
+    await dialog.getByRole('button', { name: 'Set up' }).click()
+    await heading(page, 'Firm').waitFor()
+    await page.getByText(`${service.url}/saml/`).first().waitFor()
+    await assertSound(t, page, 'a connection of SAML')
+    await assertNarrow(t, page, 'a connection of SAML', { look: true })
+    t.strictSame(
+      faults.splice(0).filter((text) => !/40[049]/.test(text)),
+      [],
+    )
+  },
+)

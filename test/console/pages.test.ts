@@ -46,7 +46,7 @@ t.test(
       return found
     }
     const fileOf = (exported: string) =>
-      [...files.keys()].find((name) => new RegExp(`[{,]\\w+ as ${exported}[,}]`).test(files.get(name)!))!
+      [...files.keys()].find((name) => new RegExp(`[{,][\\w$]+ as ${exported}[,}]`).test(files.get(name)!))!
     const { script, style } = JSON.parse(readFileSync(new URL('index.json', folder), 'utf8'))
     const sent = (...exported: string[]) => {
       const names = new Set([

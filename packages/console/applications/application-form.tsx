@@ -4,7 +4,7 @@ import { call } from '../api/client.ts'
 import { ifUnchanged } from '../api/if-unchanged.ts'
 import { changed } from '../parts/approvable.ts'
 import { FormDialog } from '../parts/dialog.tsx'
-import { CheckField, TextField } from '../parts/field.tsx'
+import { CheckField, RadioFields, TextField } from '../parts/field.tsx'
 import { sayFault } from '../parts/toasts.tsx'
 import { TokenField } from '../parts/token-field.tsx'
 import { useProfile } from '../session/session.ts'
@@ -107,7 +107,9 @@ export function ApplicationForm({
       go={known ? words.editGo : words.createGo}
       submit={(form) => (opened ? change(form, opened) : register(form))}
     >
-      {!known && <KindChoice onChoose={setKind} />}
+      {!known && (
+        <RadioFields<Kind> label={words.kind} name="kind" options={texts.kinds} onChoose={setKind} />
+      )}
       <TextField
         label={words.name}
         hint={kind !== 'machine' && words.nameHint}
@@ -179,24 +181,3 @@ export function ApplicationForm({
     </FormDialog>
   )
 }
-
-const KindChoice = ({ onChoose }: { onChoose: (kind: Kind) => void }) => (
-  <fieldset className="choices">
-    <legend className="field-label">{words.kind}</legend>
-    {Object.entries(texts.kinds).map(([kind, { name, about }]) => (
-      <label className="choice" key={kind}>
-        <input
-          type="radio"
-          name="kind"
-          value={kind}
-          defaultChecked={kind === 'web'}
-          onChange={() => onChoose(kind as Kind)}
-        />
-        <span>
-          <strong>{name}</strong>
-          <span className="muted small">{about}</span>
-        </span>
-      </label>
-    ))}
-  </fieldset>
-)

@@ -18,6 +18,7 @@ export const areas: { title: string; links: AreaLink[] }[] = [
     links: [
       { to: '/', label: texts.nav.overview, icon: 'home', needs: 'audit:list' },
       { to: '/organisation', label: texts.nav.settings, icon: 'building', needs: 'tenant:update' },
+      { to: '/connections', label: texts.nav.connections, icon: 'link', needs: 'connection:list' },
       { to: '/domains', label: texts.nav.domains, icon: 'globe', needs: 'domain:list' },
     ],
   },

@@ -44,6 +44,7 @@ export const texts = {
     organisation: 'Organisation',
     overview: 'Overview',
     settings: 'Settings',
+    connections: 'Connections',
     domains: 'Domains',
     profile: 'Profile',
     security: 'Security',

@@ -137,6 +137,38 @@ export const CheckField = ({
   </label>
 )
 
+/** A choice of one of a few, each with what it is. The first is chosen. */
+export const RadioFields = <T extends string>({
+  label,
+  name,
+  options,
+  onChoose,
+}: {
+  label: string
+  name: string
+  options: Readonly<Record<T, { name: string; about: string }>>
+  onChoose: (value: T) => void
+}) => (
+  <fieldset className="choices">
+    <legend className="field-label">{label}</legend>
+    {(Object.keys(options) as T[]).map((value, index) => (
+      <label className="choice" key={value}>
+        <input
+          type="radio"
+          name={name}
+          value={value}
+          defaultChecked={index === 0}
+          onChange={() => onChoose(value)}
+        />
+        <span>
+          <strong>{options[value].name}</strong>
+          <span className="muted small">{options[value].about}</span>
+        </span>
+      </label>
+    ))}
+  </fieldset>
+)
+
 export function SearchField({ label, ...rest }: ComponentProps<'input'> & { label: string }) {
   return (
     <div className="search">
