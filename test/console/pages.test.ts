@@ -72,11 +72,11 @@ t.test('an owner', { skip }, async (t) => {
 
   await t.test('every page is sound, also at 360 px and in the dark', async (t) => {
     await page.getByText('<b>Ada</b> Love').waitFor()
-    await assertSound(t, page, '/nowhere', { whole: true })
+    await assertSound(t, page, '/nowhere', { whole: true, always: true })
     for (const path of pages) {
       await follow(page, path)
-      await assertSound(t, page, path)
-      await assertNarrow(t, page, path, { look: dark.has(path) })
+      await assertSound(t, page, path, { always: true })
+      await assertNarrow(t, page, path, { look: dark.has(path), always: true })
     }
     await page.setViewportSize({ width: 360, height: 740 })
     await page.getByRole('button', { name: 'Open the menu' }).click()

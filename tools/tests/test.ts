@@ -105,6 +105,7 @@ async function test(): Promise<number> {
       ...(citus && { TEST_CITUS_WORKERS: workers.join() }),
       TAP_TIMEOUT: '0',
       TEST_LONG: String(values.all),
+      TEST_LOOK: String(values.all || words.length > 0),
     },
     print: console.log,
   })

@@ -15,9 +15,9 @@ for (const width of [1280, 320])
   t.test(`people join, and a link is dead, at ${width} px`, { skip: noChromium }, async (t) => {
     const { page, faults } = await openPage(t, { beside: true, width })
     const sound = async (name: string) => {
-      await assertSound(t, page, name)
+      await assertSound(t, page, name, { always: true })
       await page.emulateMedia({ colorScheme: 'dark' })
-      await assertSound(t, page, `${name}, dark`, { look: true })
+      await assertSound(t, page, `${name}, dark`, { look: true, always: true })
       await page.emulateMedia({ colorScheme: 'light' })
       if (process.env.SCREENSHOTS)
         await page.screenshot({ path: `${process.env.SCREENSHOTS}/${name} ${width}.png`, fullPage: true })

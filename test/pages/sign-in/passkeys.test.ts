@@ -122,9 +122,9 @@ for (const [what, width, scripts] of [
     const sound = async (name: string) => {
       await page.getByRole('heading', { level: 1, name }).waitFor()
       if (!scripts) return // axe is one
-      await assertSound(t, page, name)
+      await assertSound(t, page, name, { always: true })
       await page.emulateMedia({ colorScheme: 'dark' })
-      await assertSound(t, page, `${name}, dark`, { look: true })
+      await assertSound(t, page, `${name}, dark`, { look: true, always: true })
       await page.emulateMedia({ colorScheme: 'light' })
     }
     const person = await service.signUp()
