@@ -20,7 +20,9 @@ const nightly = [
   'test/upgrade/',
   'test/database/plans.test.ts',
   'test/database/pooler.test.ts',
+  'test/start/development/embedded-postgres.test.ts',
   'test/start/development/postgres-binaries.test.ts',
+  'test/tools/release/make-release.test.ts',
   'test/tools/release/release-files.test.ts',
 ]
 const isNightly = (file: string) => nightly.some((part) => file.startsWith(part))
