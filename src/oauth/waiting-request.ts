@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { nilUuid } from '../crypto/uuid.ts'
 import { readAsSystem, readInTenant } from '../database/executor/read.ts'
 import { asSystem } from '../database/executor/transaction.ts'
+import type { Deps } from '../deps.ts'
 import { ApiError } from '../errors.ts'
 import type { PageDeps } from '../pages/sign-in/calls.ts'
 import { type Shown, signedIn, type Visit } from '../pages/sign-in/visit.ts'
@@ -30,8 +31,8 @@ const interaction = z.looseObject({
 
 const reason = 'a request of an application names its tenant'
 
-/** The request of an application that a page answers, at the end of `return_to`. Throws 400 when it is over. */
-export async function waitingRequest(deps: PageDeps, { returnTo, texts }: Visit) {
+/** The request of an application at this address; null when it is over, or the address is another. */
+export async function findWaiting(deps: Pick<Deps, 'db' | 'clock'>, returnTo: string | null) {
   const uid = /^\/oauth\/(?:authorize|device)\/([\w-]{1,64})$/.exec(returnTo ?? '')?.[1]
   const row =
     uid && (await readAsSystem(deps.db, reason, (read) => findModel(read, 'Interaction', uid, deps.clock())))
@@ -39,8 +40,14 @@ export async function waitingRequest(deps: PageDeps, { returnTo, texts }: Visit)
   const key = payload && readClientId(payload.params.client_id)
   const scope = key && { tenantId: key.tenantId, userId: nilUuid }
   const client = scope && (await readInTenant(deps.db, scope, (read) => findUsableClient(read, key)))
-  if (!uid || !payload || !key || !client) throw new ApiError(400, 'request_over', texts.consent.gone)
-  return { uid, payload, key, client }
+  return uid && payload && key && client ? { uid, payload, key, client } : null
+}
+
+/** The request of an application that a page answers, at the end of `return_to`. Throws 400 when it is over. */
+export async function waitingRequest(deps: PageDeps, { returnTo, texts }: Visit) {
+  const waiting = await findWaiting(deps, returnTo)
+  if (!waiting) throw new ApiError(400, 'request_over', texts.consent.gone)
+  return waiting
 }
 
 type Waiting = Awaited<ReturnType<typeof waitingRequest>>

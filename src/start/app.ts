@@ -41,7 +41,7 @@ import { applicationRoutes } from '../installation/manifests/routes.ts'
 import { clientRoutes } from '../oauth/clients/routes.ts'
 import { grantRoutes } from '../oauth/grants/routes.ts'
 import { oauthResourceRoutes } from '../oauth/resources/routes.ts'
-import { consentPages, openidConnect } from '../oauth/routes.ts'
+import { consentPages, openidConnect, requestBrands } from '../oauth/routes.ts'
 import { enterConsole } from '../pages/console/enter.ts'
 import { consolePages } from '../pages/console/pages.ts'
 import { consoleRoutes } from '../pages/console/routes.ts'
@@ -117,7 +117,12 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   const routes = listRoutes(deps, readiness)
   assertDecided(routes)
 
-  const path = { ...deps, loadAuthContext: authContextLoader(deps), tokensOf: tokenIssuer(deps) }
+  const path = {
+    ...deps,
+    loadAuthContext: authContextLoader(deps),
+    tokensOf: tokenIssuer(deps),
+    brandOfRequest: requestBrands(deps),
+  }
   const pages = {
     ...docsPages(() => openapiDocument(routes, { publicUrl: config.PUBLIC_URL ?? '/', version })),
     ...welcomePage({

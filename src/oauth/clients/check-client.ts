@@ -69,6 +69,7 @@ function* faultsOfMachine(client: ClientFields): Generator<[field: string, detai
   if (client.backchannel_logout_uri !== null)
     yield ['backchannel_logout_uri', 'A machine has no session that could end: give null.']
   if (client.first_party) yield ['first_party', 'No person consents to a machine: give false.']
+  if (client.branding !== null) yield ['branding', 'No person sees a machine: give null.']
 }
 
 function* faultsOfKeys(

@@ -30,6 +30,7 @@ export const defaultsOf = (kind: ClientKind) => ({
   require_par: false,
   first_party: false,
   groups: null,
+  branding: null,
   service_account_id: null,
   is_active: true,
 })

@@ -4,6 +4,7 @@ import { written } from '../../request/body/known-members.ts'
 import { bodyId, rfc3339, timestamp } from '../../request/body/schemas.ts'
 import { permission } from '../../tenancy/roles/permissions.ts'
 import { nameOf } from '../../tenancy/service-accounts/account-schemas.ts'
+import { brandingOfClient } from '../../tenancy/tenants/branding.ts'
 import { clientIdOf } from './client-id.ts'
 import { fingerprintsOf, publicKeys } from './public-keys.ts'
 import { atAnyPort } from './redirect-uris.ts'
@@ -104,6 +105,9 @@ const editable = {
   groups: oneOf(groupKinds)
     .nullable()
     .meta({ description: 'What the claim `groups` has: names of roles, paths of departments, or both' }),
+  branding: brandingOfClient.nullable().meta({
+    description: 'What the pages look like while it asks people to sign in, over the branding of the tenant',
+  }),
   service_account_id: bodyId
     .nullable()
     .meta({ description: 'Of the kind `machine`: the service account that it acts as' }),
@@ -172,6 +176,7 @@ const settingsOf = (row: ClientFields) => ({
   require_par: row.require_par,
   first_party: row.first_party,
   groups: row.groups,
+  branding: row.branding,
   service_account_id: row.service_account_id,
   is_active: row.is_active,
 })

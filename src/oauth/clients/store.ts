@@ -7,6 +7,7 @@ import type { Statements } from '../../database/executor/statements.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
 import { defineList, type ListPage } from '../../lists/list.ts'
+import { brandingRow } from '../../tenancy/tenants/branding.ts'
 import { defaultsOf } from './client-defaults.ts'
 import { type ClientKey, isOfManifest } from './client-id.ts'
 import { findManifestClient, recordManifestUse } from './manifest-store.ts'
@@ -36,6 +37,7 @@ export const clientFields = {
   require_par: z.boolean(),
   first_party: z.boolean(),
   groups: z.enum(groupKinds).nullable(),
+  branding: brandingRow.nullable(),
   service_account_id: z.uuid().nullable(),
   is_active: z.boolean(),
 }
@@ -61,7 +63,7 @@ export const usesSecrets = ({ token_endpoint_auth_method: method }: ClientFields
 
 const columns = sql.fragment`
   tenant_id, id, name, kind, redirect_uris, post_logout_redirect_uris, backchannel_logout_uri, scopes, grant_types,
-  token_endpoint_auth_method, jwks, jwks_uri, id_token_signed_response_alg, require_pkce, require_par, first_party, groups, service_account_id,
+  token_endpoint_auth_method, jwks, jwks_uri, id_token_signed_response_alg, require_pkce, require_par, first_party, groups, branding, service_account_id,
   is_active, consents_from, created_by, created_at, last_used_at, version`
 
 /** The clients of a tenant. */
@@ -105,13 +107,13 @@ export function insertClient(
   const when = instant(at)
   tx.later(sql.unsafe`
     insert into oauth_clients (tenant_id, id, name, kind, redirect_uris, post_logout_redirect_uris, backchannel_logout_uri,
-      scopes, grant_types, token_endpoint_auth_method, jwks, jwks_uri, id_token_signed_response_alg, require_pkce, require_par, first_party, groups, service_account_id,
-      is_active, consents_from, created_by, created_at, updated_at)
+      scopes, grant_types, token_endpoint_auth_method, jwks, jwks_uri, id_token_signed_response_alg, require_pkce, require_par, first_party, groups, branding,
+      service_account_id, is_active, consents_from, created_by, created_at, updated_at)
     values (${tenantId}, ${id}, ${client.name}, ${client.kind}, ${texts(client.redirect_uris)},
       ${texts(client.post_logout_redirect_uris)}, ${client.backchannel_logout_uri}, ${texts(client.scopes)}, ${texts(client.grant_types)},
       ${client.token_endpoint_auth_method}, ${jsonOrNull(client.jwks)}, ${client.jwks_uri},
-      ${client.id_token_signed_response_alg}, ${client.require_pkce}, ${client.require_par}, ${client.first_party}, ${client.groups}, ${client.service_account_id},
-      ${client.is_active}, ${when}, ${createdBy}, ${when}, ${when})`)
+      ${client.id_token_signed_response_alg}, ${client.require_pkce}, ${client.require_par}, ${client.first_party}, ${client.groups}, ${jsonOrNull(client.branding)},
+      ${client.service_account_id}, ${client.is_active}, ${when}, ${createdBy}, ${when}, ${when})`)
 }
 
 /** Updates a locked client. `at` in ms since 1970. */
@@ -133,7 +135,8 @@ export function changeClient(
       jwks = ${jsonOrNull(client.jwks)}, jwks_uri = ${client.jwks_uri},
       id_token_signed_response_alg = ${client.id_token_signed_response_alg}, require_pkce = ${client.require_pkce},
       require_par = ${client.require_par},
-      first_party = ${client.first_party}, groups = ${client.groups}, service_account_id = ${client.service_account_id}, is_active = ${client.is_active},
+      first_party = ${client.first_party}, groups = ${client.groups}, branding = ${jsonOrNull(client.branding)},
+      service_account_id = ${client.service_account_id}, is_active = ${client.is_active},
       consents_from = ${instant(consents_from)}, version = version + 1, updated_at = ${instant(at)}
     where tenant_id = ${tenantId} and id = ${id}`)
 }

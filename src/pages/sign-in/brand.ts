@@ -3,15 +3,24 @@ import { readAsSystem } from '../../database/executor/read.ts'
 import type { Deps } from '../../deps.ts'
 import type { Brand } from '../../messages/mail/brand.ts'
 import { findBrand, findTenantBySlug } from '../../tenancy/tenants/brand-store.ts'
+import { type BrandingRow, brandOver } from '../../tenancy/tenants/branding.ts'
 import { inNameOf, type Visit } from './visit.ts'
 
 const reason = 'the pages have the look of a tenant before its person is known'
 
-/** Makes the step that gives a page the brand of the tenant that it is about. */
+/** The look of the application whose request is at this address; null for one without, and for other addresses. */
+export type BrandOfRequest = (returnTo: string) => Promise<{ name: string; branding: BrandingRow } | null>
+
+/** Makes the step that gives a page its brand: of the application whose request it answers, over that of the tenant. */
 export const brandFinder =
-  ({ db }: Pick<Deps, 'db'>) =>
-  async ({ flow: { tenantId }, prefix }: Visit): Promise<Brand | null> =>
-    tenantId === undefined ? null : readAsSystem(db, reason, (read) => findBrand(read, tenantId, prefix))
+  ({ db, brandOfRequest }: Pick<Deps, 'db'> & { brandOfRequest: BrandOfRequest }) =>
+  async ({ flow: { tenantId }, prefix, returnTo }: Visit): Promise<Brand | null> => {
+    const [below, own] = await Promise.all([
+      tenantId === undefined ? null : readAsSystem(db, reason, (read) => findBrand(read, tenantId, prefix)),
+      returnTo && brandOfRequest(returnTo),
+    ])
+    return own ? brandOver(below, own) : below
+  }
 
 /** `organization`, an id or a slug, says whose look the pages have. It changes nothing else, and an unknown one nothing. */
 export async function lookOfQuery({ db }: Pick<Deps, 'db'>, visit: Visit): Promise<void> {

@@ -59,6 +59,11 @@ export const brandingChange = written(
   { shownAs: brandingSchema },
 )
 
+/** The same as an application has it, as a whole. It has no logo. */
+export const brandingOfClient = z
+  .object({ name, accent, terms_url: webPage, privacy_url: webPage, support_email: emailAddress })
+  .partial()
+
 /** The same as it is stored. */
 export const brandingRow = z.object({
   name: z.string().optional(),
@@ -67,7 +72,7 @@ export const brandingRow = z.object({
   privacy_url: z.string().optional(),
   support_email: z.string().optional(),
 })
-type BrandingRow = z.infer<typeof brandingRow>
+export type BrandingRow = z.infer<typeof brandingRow>
 
 /** The branding after a change, which is merged member by member. */
 export const changedBranding = (before: BrandingRow, change: z.output<typeof brandingChange>): BrandingRow =>
@@ -120,16 +125,39 @@ export function brandOf(
   publicUrl: string,
 ): Brand | null {
   if (!logo && Object.keys(branding).length === 0) return null
-  const { terms_url: terms, privacy_url: privacy, support_email: support } = branding
-  // RFC 6068: an unescaped `?` would begin headers of the mail.
-  const mailto = support && `mailto:${encodeURIComponent(support).replace('%40', '@')}`
-  const links = { terms, privacy, support: mailto }
   return {
     name: branding.name ?? freeText.parse(name),
     logo: logo && { url: `${publicUrl}${logoPath(id, logo.file)}`, width: logo.width, height: logo.height },
     accent: branding.accent ?? serviceAccent,
-    links: (['terms', 'privacy', 'support'] as const).flatMap((to) =>
-      links[to] ? [{ to, url: links[to] }] : [],
-    ),
+    links: linksOf(branding),
   }
+}
+
+/** The brand of an application's pages: what it says, over what its tenant says. */
+export function brandOver(
+  below: Brand | null,
+  { name, branding }: { name: string; branding: BrandingRow },
+): Brand {
+  const links = linksOf(branding)
+  const isOther = ({ to }: Brand['links'][number]) => links.every((own) => own.to !== to)
+  return {
+    name: branding.name ?? below?.name ?? freeText.parse(name),
+    // A page shows the logo in place of the name.
+    logo: branding.name === undefined ? (below?.logo ?? null) : null,
+    accent: branding.accent ?? below?.accent ?? serviceAccent,
+    links: [...links, ...(below?.links ?? []).filter(isOther)],
+  }
+}
+
+function linksOf({
+  terms_url: terms,
+  privacy_url: privacy,
+  support_email: support,
+}: BrandingRow): Brand['links'] {
+  // RFC 6068: an unescaped `?` would begin headers of the mail.
+  const mailto = support && `mailto:${encodeURIComponent(support).replace('%40', '@')}`
+  const links = { terms, privacy, support: mailto }
+  return (['terms', 'privacy', 'support'] as const).flatMap((to) =>
+    links[to] ? [{ to, url: links[to] }] : [],
+  )
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import t from 'tap'
 import { contrastOf } from '../../../src/text/contrast.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
+import { openApplication, request } from '../../oauth/relying-party.ts'
 import { linkIn, openPages } from '../../pages/sign-in/page-client.ts'
 import { eventsOf, expect, type Firm, foundFirm, look } from '../staff.ts'
 import { pngOf, webpOf } from './sample-images.ts'
@@ -294,6 +295,62 @@ t.test('the pages of a person who is signed in have the brand of their organisat
   for (const path of [`/sign-in/?organization=${firm.id}`, `/console/enter/?to=${ofMail}`])
     t.match((await openPages(service).visit(path)).text, initial)
 })
+
+t.test(
+  'an application that asks a person to sign in has its own look, over that of its tenant',
+  async (t) => {
+    const firm = await foundFirm(service)
+    await branding(firm, { name: 'Kontor', accent: '#7a1f5c', terms_url: 'https://kontor.example/terms' })
+    const own = { name: 'Shop', accent: '#1D4ED8', privacy_url: 'https://shop.example/privacy' }
+    const { config, client } = await openApplication(service, firm.owner, { branding: own })
+    t.match(client.branding, { ...own, accent: '#1d4ed8' })
+    const at = `/api/v1/oauth-clients/${client.id}/`
+    const { path } = await request({ config })
+    const initial = (name: string) => `<span class="mark" aria-hidden="true">${name[0]}</span> ${name}</p>`
+    const pages = openPages(service)
+    await pages.visit(path)
+    const hasLook = (name: string) => {
+      const { text } = pages.seen()
+      for (const part of [initial('Shop'), '1d4ed8', 'https://shop.example/privacy'])
+        t.match(text, part, name)
+    }
+    t.match(pages.seen().title, 'Sign in')
+    hasLook('address')
+    await pages.send({ email: firm.owner.email })
+    hasLook('password')
+    await pages.send({ password: 'not this one' })
+    hasLook('a refused password')
+    await pages.send({ password: firm.owner.password })
+    for (let step = 0; step < 5 && pages.seen().refresh; step++) await pages.visit(pages.seen().refresh!)
+    t.match(pages.seen().title, 'Continue to Shop')
+    hasLook('consent')
+    t.match(pages.seen().text, 'https://kontor.example/terms', 'what it does not say is the tenant’s')
+    t.match((await pages.visit('/sign-in/organisation/')).text, initial('Kontor'), 'outside of the request')
+
+    const refused = async (branding: object, field: string) =>
+      t.match(await firm.owner.patch(at, { branding }), { status: 400, body: { errors: [{ field }] } })
+    await refused({ accent: '#ffff00' }, 'branding.accent')
+    await refused({ privacy_url: 'http://shop.example/' }, 'branding.privacy_url')
+    await refused({ logo: 'https://shop.example/logo.png' }, 'branding.logo')
+    await expect(200, firm.owner.patch(at, { branding: { accent: '#1d4ed8' } }))
+    t.same(
+      (await expect(200, firm.owner.get(at))).branding,
+      { accent: '#1d4ed8' },
+      'it is replaced as a whole',
+    )
+    await pages.visit(path)
+    t.match(pages.seen().text, initial('Kontor'))
+    t.match(pages.seen().text, '1d4ed8')
+    t.equal((await expect(200, firm.owner.patch(at, { branding: null }))).branding, null)
+    await pages.visit(path)
+    t.match(pages.seen().text, '7a1f5c')
+    const machine = { name: 'Job', kind: 'machine', scopes: ['member:list'], branding: own }
+    t.match(await firm.owner.post('/api/v1/oauth-clients/', machine), {
+      status: 400,
+      body: { errors: [{}, { field: 'branding' }] },
+    })
+  },
+)
 
 t.test('mails about an account are in the name of the service', async (t) => {
   const firm = await foundFirm(service)
