@@ -96,6 +96,13 @@ export const sessionConfined = (
   message = 'You signed in by an organisation, and this is beyond it. Sign in in another way.',
 ) => new ApiError(403, 'session_confined', message, { members: { url: `${publicUrl}/sign-in/address/` } })
 
+/** 401: the members of a tenant sign in by its identity provider. `url`: where. */
+export function ssoRequired(url: string): ApiError {
+  const error = unauthorized('sso_required', 'This tenant has its members sign in by its identity provider.')
+  Object.assign(error.members, { url })
+  return error
+}
+
 /**
  * RFC 9470 §3: before it repeats the call, the client needs an authentication of this class that is at most `maxAge`
  * seconds old (null: of any age).

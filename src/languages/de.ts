@@ -474,6 +474,19 @@ export const de: Texts = {
           'Probieren Sie die Verbindung selbst aus, und aktivieren Sie sie neu, damit ein heutiger Eigentümer für sie einsteht.',
         ],
       }),
+      glass_broken: ({ tenantName, owner, ip, at }, { moment }) => ({
+        subject: 'Anmeldung ohne Ihren Identitätsanbieter',
+        says: [
+          `Die Mitglieder von „${tenantName}“ melden sich mit dem Identitätsanbieter der Organisation an. ${owner} ist dort Eigentümer und hat sich stattdessen mit Passwort und zweitem Faktor angemeldet.`,
+        ],
+        facts: [
+          ['Wann', moment(at)],
+          ['IP-Adresse', ip],
+        ],
+        next: [
+          'Wenn das kein Eigentümer wollte, beenden Sie die Sitzungen dieser Person, und bitten Sie sie, das Passwort zu ändern.',
+        ],
+      }),
       impersonated: ({ tenantName, actor, reason }) => ({
         subject: 'Jemand hat in einer Organisation in Ihrem Namen gehandelt',
         says: [

@@ -491,6 +491,19 @@ export const en = {
           ],
         }),
       ),
+      glass_broken: mail<{ tenantName: string; owner: string; ip: string; at: number }>(
+        ({ tenantName, owner, ip, at }, { moment }) => ({
+          subject: 'An owner signed in without your identity provider',
+          says: [
+            `The members of “${tenantName}” sign in by its identity provider. ${owner} is an owner, and signed in with a password and a second factor instead.`,
+          ],
+          facts: [
+            ['When', moment(at)],
+            ['IP address', ip],
+          ],
+          next: ['If no owner meant to do this, end their sessions and ask them to change the password.'],
+        }),
+      ),
       impersonated: mail<{ tenantName: string; actor: string; reason: string }>(
         ({ tenantName, actor, reason }) => ({
           subject: 'Someone acted as you in an organisation',

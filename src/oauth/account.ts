@@ -26,11 +26,17 @@ export async function livePerson(deps: PageDeps, holder: Holder): Promise<AuthCo
   return livingOf(await readInTenant(deps.db, holder, (read) => deps.loadAuthContext(read, bearer)))
 }
 
+/** Accounts have no session, and owners can do without a connection by password and second factor. */
+const breaksGlass = ({ user, session, membership }: AuthContext): boolean =>
+  user.type === 'service_account' ||
+  (membership !== null && isOwner(membership) && session.acr === 'aal2' && session.amr.includes('pwd'))
+
 /** The same for a person who was read. */
 export function livingOf(auth: AuthContext | null): AuthContext | null {
   if (!auth?.user.isActive || auth.session.over || auth.session.overHere) return null
   const { connection } = auth.session
   if (connection !== null && connection.tenantId !== auth.tenant?.id) return null
+  if (auth.tenant?.requireSso && connection === null && !breaksGlass(auth)) return null
   return auth.membership?.status === 'active' && auth.tenant?.status === 'active' ? auth : null
 }
 

@@ -46,8 +46,9 @@ export async function enter(
   route: DecidedRoute,
   { claims, tenantId, auth, readAuth }: Entered,
 ): Promise<RequestContext> {
-  assertWithinConnection(route, tenantId, auth, deps.publicUrl())
-  assertEnterable(route, claims.tenantId, tenantId, auth)
+  const publicUrl = deps.publicUrl()
+  assertWithinConnection(route, tenantId, auth, publicUrl)
+  assertEnterable(route, claims.tenantId, tenantId, auth, publicUrl)
   const decisionId = randomUUIDv7()
   const impersonator = auth.impersonator && { id: auth.impersonator.id, email: auth.impersonator.email }
   Object.assign(http.state, { userId: claims.userId, impersonatorId: impersonator?.id, tenantId, decisionId })

@@ -60,7 +60,7 @@ export interface AuthContext {
   /** As in {@link Caller}, where the token does not say it: of a machine, who made its client. */
   keyMakerId?: string
   /** Null when the tenant does not exist or was deleted, or the user is not a member. */
-  tenant: (TenantFacts & { policyRevision: number }) | null
+  tenant: (TenantFacts & { policyRevision: number; requireSso: boolean }) | null
   membership: (Membership & { roles: string[] }) | null
 }
 

@@ -4,6 +4,7 @@ import {
   notFound,
   sessionConfined,
   sessionRevoked,
+  ssoRequired,
   tokenNotValid,
 } from '../errors.ts'
 import { actions } from '../policy-engine/catalogue/actions.ts'
@@ -45,9 +46,10 @@ export function assertEnterable(
   tokenTenantId: string,
   tenantId: string,
   auth: AuthContext,
+  publicUrl: string,
 ): void {
   if (route.scope !== 'token') assertInside(route, tokenTenantId, tenantId, auth)
-  if (tenantId !== tokenTenantId) assertAllowedFromOutside(route, auth)
+  if (tenantId !== tokenTenantId) assertAllowedFromOutside(route, auth, publicUrl)
 }
 
 function assertInside(route: Route, tokenTenantId: string, tenantId: string, auth: AuthContext) {
@@ -66,9 +68,11 @@ function assertInside(route: Route, tokenTenantId: string, tenantId: string, aut
 export const sessionsEnded = () =>
   insufficientAuthentication('aal1', null, 'Your session was ended in this tenant. Sign in again.')
 
-/** Writing to a tenant from outside needs the tenant's second factor. */
-function assertAllowedFromOutside({ method }: Route, { tenant, session }: AuthContext) {
+/** Writing to a tenant from outside needs the tenant's second factor; and where it requires a connection, people have to enter it. */
+function assertAllowedFromOutside({ method }: Route, { tenant, session }: AuthContext, publicUrl: string) {
   if (session.overHere) throw sessionsEnded()
+  if (method !== 'GET' && tenant?.requireSso)
+    throw ssoRequired(`${publicUrl}/sign-in/?organization=${tenant.id}`)
   if (method === 'GET' || !tenant?.requireMfa || session.acr === 'aal2') return
   throw insufficientAuthentication(
     'aal2',

@@ -5,7 +5,8 @@ import type { Route } from '../../src/request/route.ts'
 import { listRoutes } from '../../src/start/app.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { query, rowsOf } from '../helpers/query.ts'
-import { type Client, claimsOf, startService } from '../helpers/service.ts'
+import { type Client, claimsOf, startService, tokenIn } from '../helpers/service.ts'
+import { codeIn } from '../identity/otp/authenticator.ts'
 
 // A session by a connection is of one tenant: who controls the identity provider can sign in as anyone there.
 
@@ -204,4 +205,92 @@ t.test('a second factor that the provider saw is none of an owner', async (t) =>
     service.call('POST', '/api/v1/auth/refresh/', { body: { refresh: client.refresh } })
   t.equal((await refresh(person)).status, 200)
   t.match(await refresh(owner), { status: 401, body: { code: 'otp_required', methods: ['email'] } })
+})
+
+const ssoUrl = (path: RegExp) => ({ status: 401, body: { code: 'sso_required', url: path } })
+
+t.test('sso is required by who came in by a connection, and binds every other way in', async (t) => {
+  const { owner, connection, person, elsewhere } = await member()
+  const at = `/api/v1/tenants/${owner.tenantId}/`
+  const required = { settings: { sso: 'required' } }
+  t.match((await owner.get(at)).body.settings, { sso: 'off' })
+  t.match(await owner.patch(at, { settings: { sso: 'sometimes' } }), { status: 400 })
+  t.match(await owner.patch(at, required), { status: 409, body: { code: 'invalid_state' } })
+  const boss = await service.logIn(owner)
+  await confine(boss, connection, owner.tenantId)
+  t.match(await boss.patch(at, required), { status: 200, body: { settings: { sso: 'required' } } })
+
+  const login = (more: object) =>
+    service.call('POST', '/api/v1/auth/login/', {
+      body: { email: person.email, password: person.password, ...more },
+    })
+  const there = ssoUrl(new RegExp(`/sign-in/with/${connection}/$`))
+  t.match(await login({ tenant_id: owner.tenantId }), there, 'a login that names the tenant')
+  const { status, body } = await login({})
+  t.equal(status, 200)
+  t.not(claimsOf(body.access).tenant_id, owner.tenantId, 'one that names none leads elsewhere')
+  const sw = { tenant_id: owner.tenantId }
+  t.match(
+    await service.call('POST', '/api/v1/auth/switch-tenant/', { token: body.access, body: sw }),
+    there,
+    'a switch',
+  )
+  t.match(
+    await service.call('POST', '/api/v1/auth/refresh/', { body: { refresh: elsewhere.refresh } }),
+    elsewhere.tenantId === owner.tenantId ? there : { status: 200 },
+    'a refresh',
+  )
+  t.equal(
+    (await service.call('POST', '/api/v1/auth/refresh/', { body: { refresh: person.refresh } })).status,
+    200,
+    'a session by the connection goes on',
+  )
+  const invited = 'newcomer.sso@example.com'
+  await boss.post(`${at}invitations/`, { email: invited, roles: ['member'] })
+  const token = tokenIn(await service.mailTo(invited, 'invites you'))
+  const accepted = await service.call('POST', '/api/v1/invitations/accept/', {
+    body: { token, password: 'a quiet harbour' },
+  })
+  t.match(accepted, there, 'an invitation makes the membership, and no pair')
+  const { results } = (await boss.get(`${at}members/?page_size=100`)).body
+  t.ok(results.some(({ email }: { email: string }) => email === invited))
+
+  await query(database, `update connections set status = 'disabled' where id = '${connection}'`)
+  t.match(
+    await login({ tenant_id: owner.tenantId }),
+    ssoUrl(new RegExp(`/sign-in/\\?organization=${owner.tenantId}$`)),
+    'without a connection: the sign-in of the tenant',
+  )
+})
+
+t.test('an owner gets in by password and second factor, which is audited and mailed', async (t) => {
+  const owner = await service.signUp()
+  await service.call('POST', '/api/v1/auth/email/verify/confirm/', {
+    body: { token: tokenIn(await service.mailTo(owner.email, 'Confirm')) },
+  })
+  await query(
+    database,
+    `update tenants set settings = settings || '{"sso": "required"}' where id = '${owner.tenantId}'`,
+  )
+  service.advance(25 * 3_600_000)
+  const { body: asked } = await service.call('POST', '/api/v1/auth/login/', {
+    body: { email: owner.email, password: owner.password, tenant_id: owner.tenantId },
+  })
+  t.match(asked, { otp_required: true, methods: ['email'] }, 'a password alone is not enough')
+  const token = asked.temporary_token
+  await service.call('POST', '/api/v1/auth/otp/email/send/', { token, body: {} })
+  const code = codeIn(await service.mailTo(owner.email, 'sign-in code'))
+  const { status, body } = await service.call('POST', '/api/v1/auth/otp/verify/', { token, body: { code } })
+  t.equal(status, 200)
+  t.equal(claimsOf(body.access).acr, 'aal2')
+  t.equal(
+    (await service.call('POST', '/api/v1/auth/refresh/', { body: { refresh: body.refresh } })).status,
+    200,
+  )
+  t.match(await service.mailTo(owner.email, 'without your identity provider'), { text: /second factor/ })
+  const log = await rowsOf(
+    database,
+    `select count(*)::int as n from audit_log where tenant_id = '${owner.tenantId}' and action = 'session:break_glass'`,
+  )
+  t.match(log, [{ n: 1 }])
 })

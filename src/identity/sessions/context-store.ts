@@ -36,6 +36,7 @@ export const authContextRow = z.object({
   tenant_id: z.uuid().nullable(),
   tenant_status: z.enum(['active', 'suspended', 'archived']).nullable(),
   require_mfa: z.boolean().nullable(),
+  require_sso: z.boolean().nullable(),
   time_zone: z.string().nullable(),
   policy_revision: z.number().nullable(),
   membership_id: z.uuid().nullable(),
@@ -281,6 +282,7 @@ const personColumns = ({ userId }: Member, { hasFactor }: ContextSource) => sql.
 
 const tenantColumns = sql.fragment`
   t.id as tenant_id, t.status as tenant_status, (t.settings ->> 'require_mfa')::boolean as require_mfa,
+  t.settings ->> 'sso' = 'required' as require_sso,
   t.settings ->> 'time_zone' as time_zone`
 
 const memberColumns = sql.fragment`

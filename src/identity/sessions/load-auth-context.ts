@@ -176,6 +176,7 @@ const tenantOf = (row: AuthContextRow, id: string, otpEnabled: boolean): AuthCon
   id,
   status: row.tenant_status!,
   requireMfa: (row.require_mfa ?? false) && otpEnabled,
+  requireSso: row.require_sso ?? false,
   timeZone: row.time_zone ?? 'UTC',
   policyRevision: row.policy_revision!,
 })

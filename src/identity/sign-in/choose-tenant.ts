@@ -28,13 +28,15 @@ export function chooseTenant(
 
 /**
  * The membership for a login without a tenant: of the active memberships, the most recently entered in an active
- * tenant (the oldest, if none was entered), else one in a closed tenant that the person owns. Never one from before the
+ * tenant (the oldest, if none was entered), first of those that do not require a connection, else one in a closed tenant that the person owns. Never one from before the
  * first proof of the address, unless the person has chosen it since. Undefined if there is none.
  */
 function lastEntered(memberships: readonly Membership[]): Membership | undefined {
   const active = memberships.filter((found) => found.membership_status === 'active' && !found.only_by_choice)
+  const open = active.filter((membership) => membership.tenant_status === 'active')
   return (
-    active.find((membership) => membership.tenant_status === 'active') ??
+    open.find((membership) => !membership.requires_sso) ??
+    open[0] ??
     active.find((membership) => membership.is_owner)
   )
 }

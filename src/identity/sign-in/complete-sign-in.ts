@@ -1,6 +1,7 @@
 import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { sessionRevoked, tokenNotValid } from '../../errors.ts'
+import type { RequestInfo } from '../../http/request-info.ts'
 import type { Caller } from '../../request/caller.ts'
 import { listMembershipsOf, type Membership, recordEntry } from '../../tenancy/members/store.ts'
 import type { DeviceType } from '../otp/channels.ts'
@@ -12,6 +13,7 @@ import { isOverIn, membershipIn } from './choose-tenant.ts'
 import type { CheckedSession, Grant } from './issue-tokens.ts'
 import { type Opened, orThrow, type Renewed, renewed } from './outcome.ts'
 import { completePendingSession } from './pending-store.ts'
+import { recordBrokenGlass } from './record-broken-glass.ts'
 import { demandsCountingFactor, settledByFactor } from './second-factor.ts'
 import { openSession, readSignInHistory } from './sign-in.ts'
 import { checkWay } from './way-in.ts'
@@ -66,7 +68,7 @@ async function completeSignIn(
   const pending = await completePendingSession(tx, { id: pendingId, userId, at: now })
   if (!pending) throw tokenNotValid()
   const connection = connectionOf(pending)
-  const way = orThrow(await checkWay(deps, tx, { connection, membership }))
+  const { proof: way } = orThrow(await checkWay(deps, tx, { connection, membership, amr: pending.amr }))
   const factors = new Set([...pending.amr, method[shown.type]])
   const checked = {
     userId,
@@ -75,14 +77,14 @@ async function completeSignIn(
     authTime: pending.auth_time,
     secondFactorAt: shown.counts ? now : null,
     connection,
-    way: way.proof,
+    way,
     settled: settledByFactor(shown.type),
   }
   const { session_id: sessionId, chain_ends_at: endsAt } = pending
   const grant =
     sessionId === null
       ? await openSession(deps, tx, { ...checked, membership, history }, requestInfo, now)
-      : await enter(deps, tx, { ...checked, sessionId, endsAt, membership }, now)
+      : await enter(deps, tx, { ...checked, sessionId, endsAt, membership }, requestInfo, now)
   await moveShown(tx, { userId, pendingId, familyId: grant.familyId })
   return { kind: 'opened', grant }
 }
@@ -98,6 +100,7 @@ async function enter(
   deps: Deps,
   tx: Tx,
   { membership, endsAt, ...checked }: Entering,
+  requestInfo: RequestInfo,
   now: number,
 ): Promise<Grant> {
   const { sessionId, userId } = checked
@@ -107,5 +110,8 @@ async function enter(
   const expiresAt = Math.min(endsAt ?? sessionEndsAt, sessionEndsAt)
   const { tenant_id: tenantId, roles } = membership
   await recordEntry(tx, { tenantId, userId, at: now })
+  const user = { id: userId, email: checked.email }
+  if (checked.way.breaksGlass)
+    await recordBrokenGlass(deps, tx, { user, sessionId, membership, requestInfo, at: now })
   return addFamily(deps, tx, { ...checked, tenantId, roles, authTime, expiresAt }, now)
 }

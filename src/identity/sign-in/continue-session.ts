@@ -108,16 +108,16 @@ export async function checkEntry(
   const { id: sessionId, email, auth_time: authTime } = session
   const { tenant_id: tenantId, requires_mfa: tenantRequires, roles } = membership
   const connection = connectionOf(session)
-  const way = await checkWay(deps, tx, { connection, membership })
-  if (way.kind === 'refused') return way
   const { amr, endsAt } = chain
+  const way = await checkWay(deps, tx, { connection, membership, amr })
+  if (way.kind === 'refused') return way
   const secondFactorAt = isCounting(amr, { isOwner: membership.is_owner }) ? chain.secondFactorAt : null
   const second = checkSecondFactor(
     deps,
     {
       userId,
       tenantId,
-      tenantRequires,
+      tenantRequires: tenantRequires || way.proof.breaksGlass,
       session: { id: sessionId, endsAt },
       amr,
       secondFactor: secondFactorAt === null ? 'none' : 'counting',

@@ -131,5 +131,7 @@ export async function demandsCountingFactor(
   now: number,
 ): Promise<boolean> {
   const factors = await findFactors(tx, userId, now)
-  return membership.requires_mfa || factors === null || demandsAtLogin(config, factors)
+  return (
+    membership.requires_mfa || membership.requires_sso || factors === null || demandsAtLogin(config, factors)
+  )
 }

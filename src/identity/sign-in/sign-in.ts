@@ -31,6 +31,7 @@ import {
   refused,
   type SignInOutcome,
 } from './outcome.ts'
+import { recordBrokenGlass } from './record-broken-glass.ts'
 import { checkSecondFactor, type Entry, openChallenge } from './second-factor.ts'
 import { checkWay } from './way-in.ts'
 
@@ -109,16 +110,17 @@ async function enter(
   const { id: userId, email } = person
   const { tenant_id: tenantId, requires_mfa: tenantRequires } = membership
   const connection = connectionIn(factor)
-  const way = await checkWay(deps, tx, { connection, membership })
-  if (way.kind === 'refused') return way
   const amr = amrOf[factor.kind]
+  const way = await checkWay(deps, tx, { connection, membership, amr })
+  if (way.kind === 'refused') return way
+  const { trustsMfa, breaksGlass } = way.proof
   const isSecond = factor.kind === 'passkey' && factor.counts
-  const mfaAt = isSecond ? now : way.trustsMfa ? upstreamMfaAt(factor) : null
+  const mfaAt = isSecond ? now : trustsMfa ? upstreamMfaAt(factor) : null
   const secondFactor = mfaAt !== null ? 'counting' : factor.kind === 'passkey' ? 'not_counting' : 'none'
   const entry: Entry = {
     userId,
     tenantId,
-    tenantRequires,
+    tenantRequires: tenantRequires || breaksGlass,
     session: null,
     amr,
     secondFactor,
@@ -185,6 +187,14 @@ export async function openSession(
     const sessionIds = await endOldestSessions(tx, { userId, ofGrants: false, kept: maxSessions, at: now })
     await recordRevoked(tx, { userId, sessionIds, tenantId, requestId, at: now })
   }
+  if (checked.way.breaksGlass)
+    await recordBrokenGlass(deps, tx, {
+      user: { id: userId, email },
+      sessionId,
+      membership,
+      requestInfo,
+      at: now,
+    })
   const { isKnownPlace } = history
   await recordSignIn(deps, tx, { userId, tenantId, requestInfo, isKnownPlace, at: now })
   await recordEntry(tx, { tenantId, userId, at: now })

@@ -12,6 +12,7 @@ import { addFamily, chainOf, isShown, type RefreshClaims, readRefreshToken, rene
 import { isOverIn, membershipIn } from './choose-tenant.ts'
 import { checkEntry, readEligibility } from './continue-session.ts'
 import { type Continuation, type Continued, type FactorDue, orThrow, refused } from './outcome.ts'
+import { recordBrokenGlass } from './record-broken-glass.ts'
 import { openChallenge } from './second-factor.ts'
 
 interface Switch {
@@ -79,7 +80,14 @@ async function enter(
   const target = { type: 'session', id: sessionId } as const
   await appendAudit(tx, { ...doneBy(caller, now), tenantId, action: 'session:switch', target })
   const renewed = showsChain && family ? await renewFamily(deps, tx, family, checked.session, now) : null
-  return { kind: 'continued', grant: renewed ?? (await addFamily(deps, tx, checked.session, now)) }
+  if (renewed) return { kind: 'continued', grant: renewed }
+  const { way, email } = checked.session
+  if (way.breaksGlass) {
+    const { requestInfo } = caller
+    const user = { id: userId, email }
+    await recordBrokenGlass(deps, tx, { user, sessionId, membership, requestInfo, at: now })
+  }
+  return { kind: 'continued', grant: await addFamily(deps, tx, checked.session, now) }
 }
 
 const switchedMs = ({ config }: Deps) => config.REFRESH_TOKEN_SWITCHED_VALIDITY_SECONDS * 1000

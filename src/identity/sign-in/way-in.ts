@@ -1,53 +1,72 @@
 import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { sessionConfined, sessionRevoked } from '../../errors.ts'
+import { sessionConfined, sessionRevoked, ssoRequired } from '../../errors.ts'
 import type { Connection } from '../../request/caller.ts'
 import type { Membership } from '../../tenancy/members/store.ts'
 import { firstExcess } from '../../tenancy/roles/grantable-roles.ts'
 import { listRolesOf } from '../../tenancy/roles/store.ts'
 import { type Refused, refused } from './outcome.ts'
-import { findWayOf } from './way-store.ts'
+import { findWayOf, listActiveConnections } from './way-store.ts'
 
 declare const answered: unique symbol
 
 /** Proof that a session may enter its tenant by the way in which it began. Full tokens cannot be issued without it. */
 export interface WayOpen {
   readonly [answered]: true
+  /** A second factor that the connection saw counts for this member. */
+  trustsMfa: boolean
+  /** An owner enters a tenant with `sso: required` without a connection: a second factor that counts is due, and it is recorded. */
+  breaksGlass: boolean
 }
 
-const open = {} as WayOpen
+const open = (more: Partial<WayOpen> = {}) =>
+  ({ kind: 'open', proof: { trustsMfa: false, breaksGlass: false, ...more } as WayOpen }) as const
 
-/** `trustsMfa`: a second factor that the connection saw counts for this member. */
-export type Way = { kind: 'open'; proof: WayOpen; trustsMfa: boolean } | Refused
+export type Way = ReturnType<typeof open> | Refused
 
 /** What enters a tenant. */
 interface Entering {
   /** By which the session began; null: by another way. */
   connection: Connection | null
   membership: Membership
+  /** The factors shown so far (RFC 8176). */
+  amr: readonly string[]
 }
 
+type WayDeps = Pick<Deps, 'publicUrl' | 'config'>
+
 /**
- * Whether a session may enter a tenant, or stay in it, by the way in which it began: one by a connection only its tenant, and only
- * with what its activator held. Who controls the provider can sign in as each member, also as one who was promoted since.
- * Refuses with 403 `session_confined`, and with 401 `session_revoked` where the connection is disabled or deleted.
+ * Whether a session may enter a tenant, or stay in it, by the way in which it began. One by a connection enters only its tenant, and only
+ * with what its activator held: who controls the provider can sign in as each member, also as one who was promoted since. Others enter
+ * no tenant with `sso: required`, except an owner by password and second factor.
+ * Refuses with 403 `session_confined`, with 401 `sso_required`, and with 401 `session_revoked` where the connection is disabled or deleted.
  */
 export async function checkWay(
-  { publicUrl }: Pick<Deps, 'publicUrl'>,
+  deps: WayDeps,
   tx: Tx,
-  { connection, membership }: Entering,
+  { connection, membership, amr }: Entering,
 ): Promise<Way> {
-  if (connection === null) return { kind: 'open', proof: open, trustsMfa: false }
+  const publicUrl = deps.publicUrl()
   const { tenant_id: tenantId, membership_id: membershipId, is_owner: isOwner } = membership
-  if (connection.tenantId !== tenantId) return refused(sessionConfined(publicUrl()))
+  if (connection === null) {
+    if (!membership.requires_sso) return open()
+    if (isOwner && amr.includes('pwd') && deps.config.OTP_ENABLED) return open({ breaksGlass: true })
+    const path = pathOf(tenantId, await listActiveConnections(tx, tenantId))
+    return refused(ssoRequired(`${publicUrl}/sign-in/${path}`))
+  }
+  if (connection.tenantId !== tenantId) return refused(sessionConfined(publicUrl))
   const [found, roles] = await Promise.all([
     findWayOf(tx, connection),
     listRolesOf(tx, tenantId, membershipId),
   ])
   if (!found?.activator || found.is_disabled) return refused(sessionRevoked())
-  if (firstExcess(found.activator, roles)) return refused(sessionConfined(publicUrl(), mayDoMore))
-  return { kind: 'open', proof: open, trustsMfa: found.trusts_mfa && !isOwner }
+  if (firstExcess(found.activator, roles)) return refused(sessionConfined(publicUrl, mayDoMore))
+  return open({ trustsMfa: found.trusts_mfa && !isOwner })
 }
 
 const mayDoMore =
   'You may do more in this tenant than the person who activated this connection. Sign in in another way.'
+
+/** The only connection, else the sign-in of the tenant. */
+const pathOf = (tenantId: string, [id, ...others]: readonly string[]): string =>
+  id !== undefined && others.length === 0 ? `with/${id}/` : `?organization=${tenantId}`

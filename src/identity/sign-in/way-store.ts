@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { idRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { systemRoles } from '../../policy-engine/catalogue/actions.ts'
 import type { Connection } from '../../request/caller.ts'
@@ -19,3 +20,8 @@ export const findWayOf = (
   tx.maybeOne(sql.type(connectionRow)`
     select status = 'disabled' as is_disabled, trusts_mfa, activator
     from connections where tenant_id = ${tenantId} and id = ${id}`)
+
+/** Up to two active connections of a tenant, the oldest first. As the system role. */
+export const listActiveConnections = (tx: Tx, tenantId: string): Promise<readonly string[]> =>
+  tx.anyFirst(sql.type(idRow)`
+    select id from connections where tenant_id = ${tenantId} and status = 'active' order by created_at, id limit 2`)

@@ -20,6 +20,7 @@ type AuditAction =
   | 'user:erase'
   | 'session:create'
   | 'session:compromise'
+  | 'session:break_glass'
   | 'session:end_all'
   | 'email_verification:confirm'
   | 'email_verification:reject'

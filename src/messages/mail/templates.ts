@@ -68,6 +68,7 @@ export const templates = {
   domain_lost: notice({ tenantName: name, domain: z.string(), record: z.string() }),
   connection_certificate_ends: notice({ tenantName: name, connection: name, endsAt: moment }),
   connection_activator_left: notice({ tenantName: name, connection: name }),
+  glass_broken: notice({ tenantName: name, owner: z.string(), ip: z.string(), at: moment }),
   impersonated: notice({ firstName: name, tenantName: name, actor: z.string(), reason }),
 }
 

@@ -15,7 +15,7 @@ export async function refreshCaller(deps: PathDeps, request: RequestContext): Pr
   assertAlive(caller.token, auth)
   assertNotEndedHere(auth, { tenantId: tokenTenantId }, tenantId)
   if (isDeepStrictEqual(auth, caller.auth)) return false
-  assertEnterable(route, tokenTenantId, tenantId, auth)
+  assertEnterable(route, tokenTenantId, tenantId, auth, deps.publicUrl())
   request.caller = { ...caller, auth }
   request.policies = await policiesOf(deps.policyCache, request.caller)
   return true

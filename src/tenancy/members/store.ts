@@ -258,6 +258,7 @@ const membershipRow = z.object({
   membership_status: z.enum(['active', 'suspended']),
   is_owner: z.boolean(),
   requires_mfa: z.boolean(),
+  requires_sso: z.boolean(),
   sessions_ended_at: z.number().nullable(),
   /** From before the first proof of the address, and not entered since: a login enters it only if it names the tenant. */
   only_by_choice: z.boolean(),
@@ -276,6 +277,7 @@ export function listMembershipsOf(tx: Read, userId: string): Promise<readonly Me
     select t.id as tenant_id, t.name as tenant_name, t.slug as tenant_slug, t.status as tenant_status, m.membership_id,
            m.status as membership_status, m.sessions_ended_at, m.roles, m.is_owner,
            coalesce((t.settings ->> 'require_mfa')::boolean, false) as requires_mfa,
+           (t.settings ->> 'sso' = 'required') is true as requires_sso,
            ${isFromBefore} as only_by_choice
     from memberships_of(${userId}) m
     join tenants t on t.id = m.tenant_id and t.deleted_at is null

@@ -12,6 +12,9 @@ import { isOfSubject } from '../members/subject-store.ts'
 import { brandingRow, logoRow } from './branding.ts'
 
 /** By what searches name people: the setting `subject_id` of a tenant. */
+/** Whether people sign in by the connections of the tenant. `required`: by no other way. */
+export const ssoModes = ['off', 'optional', 'required'] as const
+
 export const subjectIds = ['id', 'email', 'external_id'] as const
 
 export type SubjectId = (typeof subjectIds)[number]
@@ -26,6 +29,7 @@ const tenantRow = z.object({
   status: tenantStatus,
   settings: z.looseObject({
     require_mfa: z.boolean().default(false),
+    sso: z.enum(ssoModes).default('off'),
     time_zone: z.string().default('UTC'),
     allowed_email_domains: z.array(z.string()).default([]),
     subject_id: z.enum(subjectIds).default('id'),
@@ -305,3 +309,11 @@ export async function findSubjectId(read: Read, tenantId: string): Promise<Subje
     select coalesce(settings ->> 'subject_id', 'id') as subject_id from tenants where id = ${tenantId}`)
   return found ?? 'id'
 }
+
+/** Whether a connection of the tenant is active. */
+export const isConnectionActive = (
+  tx: Tx,
+  { tenantId, id }: { tenantId: string; id: string },
+): Promise<boolean> =>
+  tx.exists(sql.unsafe`
+    select 1 from connections where tenant_id = ${tenantId} and id = ${id} and status = 'active'`)

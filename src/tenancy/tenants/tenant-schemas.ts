@@ -4,7 +4,7 @@ import { written } from '../../request/body/known-members.ts'
 import { rfc3339, timestamp } from '../../request/body/schemas.ts'
 import { brandingChange, brandingSchema, logoPath } from './branding.ts'
 import { domainName } from './email-domains.ts'
-import { subjectIds, type TenantRow, tenantStatus } from './store.ts'
+import { ssoModes, subjectIds, type TenantRow, tenantStatus } from './store.ts'
 
 export const tenantName = z
   .string('Give the name as text.')
@@ -24,6 +24,9 @@ const slug = z
 const subjectIdMeaning =
   'By what searches name people: `email` is the verified address. A member without it is named by id'
 
+const ssoMeaning =
+  '`required`: members sign in by an active connection alone. Only a session by a connection can set it'
+
 const newTenantBody = z.object({ name: tenantName, slug: slug.optional() })
 
 /** Settings are merged key by key, and so are the members of `branding`. */
@@ -33,6 +36,10 @@ export const tenantChange = z.object({
     .object(
       {
         require_mfa: z.boolean('require_mfa must be true or false.').optional(),
+        sso: z
+          .enum(ssoModes, `sso is ${ssoModes.join(', ')}.`)
+          .optional()
+          .meta({ description: ssoMeaning }),
         time_zone: z
           .string('Give the time zone as text.')
           .max(64, 'A time zone has at most 64 characters.')
@@ -65,6 +72,7 @@ export const tenantSchema = z
     is_active: z.boolean(),
     settings: z.looseObject({
       require_mfa: z.boolean(),
+      sso: z.enum(ssoModes).meta({ description: ssoMeaning }),
       time_zone: z.string().meta({
         description: 'IANA time zone of environment.hour and environment.weekday in policies',
       }),

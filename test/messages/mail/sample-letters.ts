@@ -87,6 +87,7 @@ export const samples: { [Name in TemplateName]: Variables<Name> } = {
     endsAt: Date.UTC(2026, 11, 30, 9),
   },
   connection_activator_left: { tenantName, connection: 'Nordwind' },
+  glass_broken: { tenantName, owner: 'ada@example.com', ip: '203.0.113.9', at: Date.UTC(2026, 10, 28, 9) },
   domain_lost: {
     tenantName,
     domain: 'nordwind.example',

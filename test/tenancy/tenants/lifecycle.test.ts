@@ -22,6 +22,7 @@ t.test(
     const second = await expect(200, owner.patch(`${path}/`, domains))
     t.same(second.settings, {
       require_mfa: true,
+      sso: 'off',
       time_zone: 'UTC',
       subject_id: 'id',
       allowed_email_domains: ['example.com', 'other.example.org'],
