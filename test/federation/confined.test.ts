@@ -129,6 +129,21 @@ t.test('it changes nothing of the person, and shows nothing of their other tenan
   t.match((await person.get('/api/v1/auth/sessions/')).body, { count: 1, results: [{ current: true }] })
 })
 
+t.test('it is no fresh sign-in: a provider can answer without asking the person', async (t) => {
+  const { person } = await member('admin')
+  const at = '/api/v1/service-accounts/'
+  const { sid } = claimsOf(person.access)
+  const showed = (amr: string) =>
+    query(database, `update refresh_families set amr = '${amr}' where session_id = '${sid}'`)
+  await showed('{fed}')
+  const { body: account } = await person.post(at, { name: 'Reports', roles: ['member'] })
+  const key = (more: object) => person.post(`${at}${account.id}/keys/`, { name: 'nightly', ...more })
+  t.match(await key({}), { status: 401, body: { code: 'insufficient_user_authentication' } })
+  t.equal((await key({ current_password: person.password })).status, 201)
+  await showed('{fed,pwd}')
+  t.equal((await key({})).status, 201, 'the password was shown again')
+})
+
 t.test('it enters no other tenant, by no way', async (t) => {
   const { owner, person, elsewhere } = await member()
   const own = elsewhere.tenantId === owner.tenantId ? null : elsewhere.tenantId

@@ -10,6 +10,15 @@ export function hasFreshSecondFactor({ auth }: Caller, now: number): boolean {
   return acr === 'aal2' && secondFactorAt !== null && now - secondFactorAt <= secondFactorSeconds * 1000
 }
 
+/**
+ * Whether the person signed in in the last `seconds`. A provider can answer without asking them, so in a session by a connection only the
+ * password counts, which they showed since (`recordShownAgain`).
+ */
+function hasSignedInWithin({ auth }: Caller, now: number, seconds: number): boolean {
+  const { authTime, connection, amr } = auth.session
+  return (connection === null || amr.includes('pwd')) && now - authTime <= seconds * 1000
+}
+
 /** Throws 401 if MFA is on and the session has not shown a second factor in the last 10 minutes. `now` in ms. */
 export function assertFreshSecondFactor(caller: Caller, now: number): void {
   if (caller.auth.user.mfaEnabled && !hasFreshSecondFactor(caller, now)) throw secondFactorFirst(caller)
@@ -51,8 +60,7 @@ export function assertStrongSession(caller: Caller, now: number): void {
  */
 export function assertFreshSession(caller: Caller, now: number): void {
   assertFreshSecondFactor(caller, now)
-  if (hasFreshSecondFactor(caller, now) || now - caller.auth.session.authTime <= secondFactorSeconds * 1000)
-    return
+  if (hasFreshSecondFactor(caller, now) || hasSignedInWithin(caller, now, secondFactorSeconds)) return
   throw insufficientAuthentication(
     'aal1',
     secondFactorSeconds,
@@ -61,8 +69,8 @@ export function assertFreshSession(caller: Caller, now: number): void {
 }
 
 /** Throws 401 if the person signed in more than `seconds` ago, by default 15 minutes. `now` in ms. */
-export function assertRecentSignIn({ auth }: Caller, now: number, seconds = signInSeconds): void {
-  if (now - auth.session.authTime > seconds * 1000)
+export function assertRecentSignIn(caller: Caller, now: number, seconds = signInSeconds): void {
+  if (!hasSignedInWithin(caller, now, seconds))
     throw insufficientAuthentication(
       'aal1',
       seconds,
