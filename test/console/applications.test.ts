@@ -227,6 +227,16 @@ t.test('who uses an application is seen and ended, and what it was told', { skip
   await page.getByRole('cell', { name: 'Pending' }).waitFor()
   await assertSound(t, page, 'what an application was told')
   await assertNarrow(t, page, 'what an application was told', { look: true })
+
+  const { tokens: own } = await tokensFor(service, app, owner, { scope: 'openid email offline_access' })
+  await follow(page, '/account/sessions')
+  await page.getByText('Where you signed in with this account').waitFor()
+  await assertSound(t, page, 'applications of a person')
+  await assertNarrow(t, page, 'applications of a person', { look: true })
+  await page.getByRole('button', { name: 'Remove the access: Shop' }).click()
+  await dialog.getByRole('button', { name: 'Remove the access' }).click()
+  await page.getByText('The access is removed').waitFor()
+  await t.rejects(refreshTokenGrant(app.config, own.refresh_token!), invalidGrant)
   t.strictSame(faults.splice(0), [])
 })
 

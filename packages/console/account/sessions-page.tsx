@@ -10,6 +10,7 @@ import { Card, Page } from '../parts/page.tsx'
 import { Time } from '../parts/time.tsx'
 import { say, sayFault } from '../parts/toasts.tsx'
 import { sessionQuery } from '../session/session.ts'
+import { ApplicationsCard } from './applications-card.tsx'
 import { deviceName } from './device-name.ts'
 import { RevokeKeys, revokingKeys } from './revoke-keys.tsx'
 import { texts } from './texts.ts'
@@ -55,6 +56,7 @@ export function SessionsPage() {
           ))}
         </ul>
       </Card>
+      <ApplicationsCard />
       <FormDialog
         open={ending}
         onClose={() => setEnding(false)}

@@ -98,6 +98,18 @@ export const texts = {
     replaceAbout: 'The codes that you have stop working.',
     go: 'Make codes',
   },
+  applications: {
+    title: 'Applications',
+    about: 'Where you signed in with this account, and what each may know or do.',
+    deleted: 'A deleted application',
+    remove: 'Remove the access',
+    removeOf: (name: string) => `Remove the access: ${name}`,
+    removed: 'The access is removed',
+    removing: {
+      title: (name: string) => `Remove the access for ${name}?`,
+      about: 'It is signed out, and its tokens are refused. It asks you again if you sign in to it.',
+    },
+  },
   sessions: {
     title: 'Sessions',
     about: 'Where you are signed in. End what you do not recognise, then change your password.',

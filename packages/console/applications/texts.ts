@@ -1,3 +1,5 @@
+import { scopeTexts } from '../parts/scope-texts.ts'
+
 export const texts = {
   title: 'Applications',
   about: 'Programs that sign the people of this organisation in, with OpenID Connect.',
@@ -93,15 +95,7 @@ export const texts = {
     ownerUris: 'Owners alone can set this. New URIs or a new secret from you end it.',
     consents: 'If URIs or scopes change, people are asked again whether they agree.',
   },
-  scopes: {
-    openid: ['Who they are', 'Their id, and how they signed in.'],
-    profile: ['Name', 'With their language and time zone.'],
-    email: ['E-mail address', 'And whether it is verified.'],
-    roles: ['Roles', 'By name.'],
-    groups: ['Groups', 'Their roles or departments, in the form that many products read.'],
-    organization: ['Organisation', 'Its id and name.'],
-    offline_access: ['Stay signed in', 'Also after the person signed out here.'],
-  } as Record<string, [name: string, about: string]>,
+  scopes: scopeTexts,
   advanced: {
     title: 'Advanced',
     method: 'Client authentication',
