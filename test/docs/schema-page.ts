@@ -57,6 +57,8 @@ const ofMigrations: Record<string, Context> = {
   connections: 'federation',
   domains: 'tenancy',
   directory_users: 'directory',
+  directory_groups: 'directory',
+  directory_group_members: 'directory',
   tenant_logos: 'tenancy',
 }
 

@@ -1,10 +1,5 @@
-import {
-  definerFunctions,
-  exemptTables,
-  globalKeys,
-  secretReaders,
-  tablesOfPeople,
-} from './isolation-policies.ts'
+import { definerFunctions } from './definer-functions.ts'
+import { exemptTables, globalKeys, secretReaders, tablesOfPeople } from './isolation-policies.ts'
 
 /**
  * A check of the database's catalogue. `sql` returns a row (object, fault) per object; fault is null when the object is

@@ -102,6 +102,10 @@ export const frozenPolicies = [
   `oauth_models tenant_finds: select to bailiwick_api using ((tenant_id = (NULLIF(current_setting('app.tenant_id'::text, true), ''::text))::uuid) AND (kind <> ALL (ARRAY['Consent'::text, 'Interaction'::text])))`,
   'oauth_models worker_expires: all to bailiwick_worker using (expires_at <= now())',
   `oauth_models worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
+  'directory_group_members system_erases: delete to bailiwick_system using true',
+  'directory_group_members system_reads: select to bailiwick_system using true',
+  `directory_group_members worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
+  `directory_groups worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
   'directory_users system_erases: delete to bailiwick_system using true',
   'directory_users system_reads: select to bailiwick_system using true',
   `directory_users worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
@@ -234,15 +238,3 @@ export const secretReaders: Record<string, string[]> = {
   // The API copies it to previous_secret_sealed, and decrypts neither.
   'webhooks.secret_sealed': ['bailiwick_api', 'bailiwick_worker'],
 }
-
-/**
- * Functions that run with the rights of their owner, who sees every tenant, and what they call: name and arguments,
- * settings, and the MD5 of the body, so that a changed body is a fault.
- */
-export const definerFunctions = [
-  // Takes no argument: it gives the memberships of the person in app.user_id.
-  'public.own_memberships() {search_path=pg_catalog} 0a4f22279f8fb88da0f0de7801eb531f',
-  // own_memberships() calls it: as schema/tenancy.sql makes it, and as `distribute` replaces it.
-  'public.memberships_of(person uuid)  10dfc1d44d44917dfa718ff335825b21',
-  'public.memberships_of(person uuid)  cdae414e5979430af9d5df10c80d8555',
-]

@@ -20,9 +20,11 @@ export function forgetMember(tx: Tx, tenantId: string, userId: FragmentSqlToken)
     tx.later(sql.unsafe`
       update ${name} set ${reference} = null where tenant_id = ${tenantId} and ${reference} = ${userId}`)
   }
-  tx.later(sql.unsafe`
-    delete from directory_users where tenant_id = ${tenantId}
-      and id in (select id from memberships where tenant_id = ${tenantId} and user_id = ${userId})`)
+  const ids = sql.fragment`(select id from memberships where tenant_id = ${tenantId} and user_id = ${userId})`
+  tx.later(
+    sql.unsafe`delete from directory_group_members where tenant_id = ${tenantId} and member_id in ${ids}`,
+  )
+  tx.later(sql.unsafe`delete from directory_users where tenant_id = ${tenantId} and id in ${ids}`)
 }
 
 /**
