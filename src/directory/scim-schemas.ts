@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { maxCount } from './list-response.ts'
-import { parseFilter } from './resource/parse-filter.ts'
-import type { UserQuery } from './users/filter-store.ts'
+import { type Filter, parseFilter } from './resource/parse-filter.ts'
 
 const defaultCount = 100
 
@@ -37,14 +36,23 @@ export const searchBody = listQuery.extend({
 
 export type ListQuery = z.output<typeof listQuery>
 
-/** What a list is asked for. Numbers out of their range are the nearest that are in it. 400 `invalid_filter`. */
+/** What a list is asked for. `startIndex` begins at 1. */
+export interface ListedBy {
+  filter: Filter | null
+  sortBy: string | null
+  descending: boolean
+  startIndex: number
+  count: number
+}
+
+/** Reads what a list is asked for. Numbers out of their range are the nearest that are in it. 400 `invalid_filter`. */
 export function readQuery({
   filter,
   sortBy,
   sortOrder,
   startIndex = 1,
   count = defaultCount,
-}: ListQuery): UserQuery {
+}: ListQuery): ListedBy {
   return {
     filter: filter === undefined || filter.trim() === '' ? null : parseFilter(filter),
     sortBy: sortBy ?? null,

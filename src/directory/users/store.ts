@@ -4,7 +4,8 @@ import { countRow, idRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
 import { uniqueness } from '../scim-error.ts'
-import { branchesOf, type UserQuery } from './filter-store.ts'
+import type { ListedBy } from '../scim-schemas.ts'
+import { branchesOf } from './filter-store.ts'
 
 const userRow = z.object({
   id: z.uuid(),
@@ -21,6 +22,7 @@ const userRow = z.object({
   is_pending: z.boolean().nullable(),
   made_user_id: z.uuid().nullable(),
   document: z.record(z.string(), z.unknown()).nullable(),
+  groups: z.array(z.object({ id: z.uuid(), name: z.string() })),
   created_at: z.number(),
   updated_at: z.number(),
   version: z.number(),
@@ -33,10 +35,13 @@ const userRow = z.object({
 export type UserRow = z.infer<typeof userRow>
 
 /** The columns of memberships `m` and directory_users `d`. */
-const columns = sql.fragment`
+const columns = (tenantId: string) => sql.fragment`
   coalesce(m.id, d.id) as id, m.user_id, m.email, m.first_name, m.last_name, m.status, m.is_active,
   m.suspended_by_directory, case when m.id is null then d.external_id else m.external_id end as external_id,
   d.user_name, d.active, d.is_pending, d.made_user_id, d.document,
+  coalesce((select jsonb_agg(jsonb_build_object('id', g.id, 'name', g.display_name) order by g.id)
+            from directory_group_members gm join directory_groups g on g.tenant_id = ${tenantId} and g.id = gm.group_id
+            where gm.tenant_id = ${tenantId} and gm.member_id = x.id), '[]') as groups,
   coalesce(d.created_at, m.joined_at) as created_at, greatest(m.updated_at, d.updated_at) as updated_at,
   coalesce(m.version + m.person_version, 0) + coalesce(d.version, 0) as version`
 
@@ -47,7 +52,7 @@ const joined = (tenantId: string) => sql.fragment`
 /** One User of the tenant, or null. */
 export function findUser(read: Read, tenantId: string, id: string): Promise<UserRow | null> {
   return read.maybeOne(sql.type(userRow)`
-    select ${columns} from (select ${id}::uuid as id) x ${joined(tenantId)} where m.id is not null or d.id is not null`)
+    select ${columns(tenantId)} from (select ${id}::uuid as id) x ${joined(tenantId)} where m.id is not null or d.id is not null`)
 }
 
 /** Locks a User, the membership included, until the transaction ends. */
@@ -59,15 +64,15 @@ export function lockUser(tx: Tx, tenantId: string, id: string): void {
 }
 
 /** A page of the Users that match, in order. */
-export function listUsers(read: Read, tenantId: string, query: UserQuery): Promise<readonly UserRow[]> {
+export function listUsers(read: Read, tenantId: string, query: ListedBy): Promise<readonly UserRow[]> {
   const { page } = branchesOf(tenantId, query)
   return read.any(
-    sql.type(userRow)`select ${columns} from (${page}) x ${joined(tenantId)} order by x.position`,
+    sql.type(userRow)`select ${columns(tenantId)} from (${page}) x ${joined(tenantId)} order by x.position`,
   )
 }
 
 /** How many Users match. */
-export function countUsers(read: Read, tenantId: string, query: UserQuery): Promise<number> {
+export function countUsers(read: Read, tenantId: string, query: ListedBy): Promise<number> {
   const { counted } = branchesOf(tenantId, query)
   return read.oneFirst(sql.type(countRow)`select ${counted} as count`)
 }
@@ -142,8 +147,11 @@ export function storeUser(tx: Tx, user: StoredUser): void {
   )
 }
 
-/** Deletes a User that waits for a membership. */
+/** Deletes a User that waits for a membership, also from its groups. */
 export function deletePendingUser(tx: Tx, tenantId: string, id: string): void {
+  tx.later(
+    sql.unsafe`delete from directory_group_members where tenant_id = ${tenantId} and member_id = ${id}`,
+  )
   tx.later(sql.unsafe`delete from directory_users where tenant_id = ${tenantId} and id = ${id}`)
 }
 

@@ -58,6 +58,14 @@ export function showUser(row: UserRow, base: string): Json {
     schemas: [userUrn, ...extended],
     id: row.id,
     ...resource,
+    ...(row.groups.length > 0 && {
+      groups: row.groups.map(({ id, name }) => ({
+        value: id,
+        $ref: `${base}/Groups/${id}`,
+        display: name,
+        type: 'direct',
+      })),
+    }),
     meta: {
       resourceType: 'User',
       created: rfc3339(row.created_at),
