@@ -166,6 +166,9 @@ export interface EventTypes {
   'directory.user_created': { directory_user_id: string; membership_id: string | null }
   'directory.user_updated': { directory_user_id: string; membership_id: string | null }
   'directory.user_deleted': { directory_user_id: string; membership_id: string | null }
+  'directory.group_created': { directory_group_id: string }
+  'directory.group_updated': { directory_group_id: string }
+  'directory.group_deleted': { directory_group_id: string }
   'tenant.domain_verified': { domain_id: string; domain: string }
   'tenant.domain_lost': { domain_id: string; domain: string }
   'tenant.mail_refused': { mail_id: string; template: string }

@@ -95,7 +95,7 @@ const userSchema: Schema = {
     one('preferredLanguage', 'The language (RFC 9110 §12.5.4)'),
     one('locale', 'The form of dates and numbers (BCP 47)'),
     one('timezone', 'The time zone (IANA)'),
-    flag('active', 'False suspends the member; true lifts a suspension by the directory'),
+    flag('active', 'False suspends the member; true lifts a suspension by the directory', { required: true }),
     several('emails', 'Addresses. The primary one, else the first, is that of the account'),
     several('phoneNumbers', 'Telephone numbers'),
     several('ims', 'Addresses of instant messages'),
@@ -165,7 +165,7 @@ const groupSchema: Schema = {
       [
         one('value', 'The id of the User', { mutability: 'immutable', caseExact: true }),
         one('$ref', 'The address of the User', { ...refTo('User'), mutability: 'immutable' }),
-        one('type', 'User', { mutability: 'immutable' }),
+        one('type', 'User', readOnly),
         one('display', 'The name of the User', readOnly),
       ],
       { multiValued: true },
