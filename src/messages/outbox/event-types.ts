@@ -83,11 +83,7 @@ export const eventTypes = {
     ['created', 'updated', 'deleted'],
     z.strictObject({ directory_user_id: id, membership_id: id.nullable() }),
   ),
-  ...family(
-    'directory.group',
-    ['created', 'updated', 'deleted'],
-    z.strictObject({ directory_group_id: id }),
-  ),
+  ...family('directory.group', ['created', 'updated', 'deleted'], z.strictObject({ directory_group_id: id })),
   ...family('tenant.domain', ['verified', 'lost'], z.strictObject({ domain_id: id, domain: z.string() })),
   'tenant.mail_refused': z.strictObject({ mail_id: id, template: z.string() }),
   ...family(
