@@ -126,13 +126,13 @@ async function authenticated(
   send: (token: string | null) => Promise<Answer>,
 ): Promise<Answer> {
   if (!credentials) return send(null)
-  const token = credentials.token()
+  const token = await credentials.token()
   try {
     return await send(token)
   } catch (error) {
     if (!credentials.renew || !isProblem(error, 'token_not_valid')) throw error
     await credentials.renew(token, (refreshToken) => refreshed(transport, refreshToken))
-    return send(credentials.token())
+    return send(await credentials.token())
   }
 }
 

@@ -2,7 +2,7 @@ import type { TokenPair } from './api-types.ts'
 
 /** What authenticates the calls of a client. */
 export interface Credentials {
-  token(): string
+  token(): string | Promise<string>
   /** Called when the service refused the token `used` as not valid. `refresh` exchanges a refresh token for a pair. */
   renew?(used: string, refresh: Refresh): Promise<void>
   /** Called with the same function when a client is made with these credentials. */
@@ -15,6 +15,7 @@ type Refresh = (refreshToken: string) => Promise<TokenPair>
 export const bearer = (token: string): Credentials => ({ token: () => token })
 
 export interface FreshPair extends Credentials {
+  token(): string
   readonly pair: TokenPair
   /**
    * The access token, valid for `seconds` more (30 if absent): it refreshes the pair first if need be. A client with these

@@ -44,6 +44,7 @@ export { type Predicate, predicateOf } from './predicate.ts'
 export { type FieldFault, isProblem, NoAnswer, Problem } from './problem.ts'
 export type { Refusal } from './refusal.ts'
 export { WrongService } from './service-check.ts'
+export { type ClientCredentialsOptions, clientCredentials } from './sign-in/client-credentials.ts'
 export { type Column, type Sql, type SqlOptions, sqlOf } from './sql.ts'
 export {
   type AccessClaims,

@@ -2,6 +2,7 @@ import { decodeJwt } from 'jose'
 import t from 'tap'
 import {
   bearer,
+  clientCredentials,
   createClient,
   isProblem,
   keepFresh,
@@ -14,6 +15,7 @@ import {
 import { openOffice } from '../authorization/approvals/office.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { startService } from '../helpers/service.ts'
+import { openMachine } from '../oauth/relying-party.ts'
 
 const service = await startService(t)
 service.advance(Date.now() - service.now()) // jose uses the clock of the machine
@@ -276,3 +278,29 @@ t.test(
     t.equal(await mine.authorize(question, { obligations: ['watermark'] }), true)
   },
 )
+
+t.test('a machine signs in once for all calls, and again when its token is refused', async (t) => {
+  const { client: machine, secret } = await openMachine(service, ada)
+  const asked: string[] = []
+  const counting: typeof fetch = (input, init) => {
+    asked.push(String(input))
+    return fetch(input, init)
+  }
+  const options = { url, clientId: machine.id, clientSecret: secret, fetch: counting }
+  const credentials = clientCredentials({ ...options, scope: 'member:list' })
+  const program = createClient({ url, credentials })
+  const list = () => program.call('GET /tenants/{id}/members/', { path: { id: ada.tenantId } })
+  const [first] = await Promise.all([list(), list(), list()])
+  t.ok(first.results.length > 0)
+  await list()
+  t.same(asked, [`${url}/oauth/token`])
+  const used = await credentials.token()
+  t.equal(decodeJwt(used).scope, 'member:list')
+  await credentials.renew!('another one', async () => ({}) as TokenPair)
+  t.equal(await credentials.token(), used)
+  await credentials.renew!(used, async () => ({}) as TokenPair)
+  await list()
+  t.equal(asked.length, 2)
+  const wrong = createClient({ url, credentials: clientCredentials({ ...options, clientSecret: 'bws_x' }) })
+  await t.rejects(wrong.call('GET /users/me/'), { name: 'Problem', code: 'invalid_client', status: 401 })
+})
