@@ -1,11 +1,11 @@
 import type { ApprovalRequest } from '@bailiwick/client'
 import { useQuery } from '@tanstack/react-query'
 import { request as send } from '../api/client.ts'
-import { texts as ofApplications } from '../applications/texts.ts'
 import { JsonDiff } from '../editor/json-diff.tsx'
 import { writeJson } from '../editor/write-json.ts'
 import { Facts } from '../parts/facts.tsx'
 import { Ghosts } from '../parts/notice.tsx'
+import { scopeTexts } from '../parts/scope-texts.ts'
 import { texts } from './texts.ts'
 
 const { request: words } = texts
@@ -39,7 +39,7 @@ export function Change({ request }: { request: ApprovalRequest & { kind: 'call' 
 
 /** What an application would get, and where it is. */
 function SignIn({ of: { name, redirect_host: host, scopes } }: { of: Fields }) {
-  const learnt = [scopes].flat().map((one) => ofApplications.scopes[String(one)]?.[0] ?? String(one))
+  const learnt = [scopes].flat().map((one) => scopeTexts[String(one)]?.[0] ?? String(one))
   return (
     <Facts
       of={[
