@@ -9,7 +9,14 @@ export {
   type TokenCaller,
 } from './caller.ts'
 export { type Client, type ClientOptions, createClient } from './client.ts'
-export { bearer, type Credentials, type FreshPair, keepFresh } from './credentials.ts'
+export {
+  bearer,
+  type ClientCredentialsOptions,
+  type Credentials,
+  clientCredentials,
+  type FreshPair,
+  keepFresh,
+} from './credentials.ts'
 export type {
   AccessDecision,
   ApprovalWay,
@@ -44,7 +51,6 @@ export { type Predicate, predicateOf } from './predicate.ts'
 export { type FieldFault, isProblem, NoAnswer, Problem } from './problem.ts'
 export type { Refusal } from './refusal.ts'
 export { WrongService } from './service-check.ts'
-export { type ClientCredentialsOptions, clientCredentials } from './sign-in/client-credentials.ts'
 export { type Column, type Sql, type SqlOptions, sqlOf } from './sql.ts'
 export {
   type AccessClaims,
