@@ -13,7 +13,10 @@ import { assertNarrow, assertSound, follow, heading, openChromium, signIn } from
 const skip = noChromium
 const dns = await startDns(t)
 const service = await startService(t, {
-  env: { DNS_RESOLVERS: `${dns.address},${dns.address}`, FEDERATION_ALLOWED_HOSTS: 'localhost' },
+  env: {
+    DNS_RESOLVERS: `${dns.address},${dns.address}`,
+    FEDERATION_ALLOWED_HOSTS: 'localhost',
+  },
 })
 const provider = await startProvider(t)
 const { openPage, go } = await openChromium(t, service)
@@ -181,6 +184,13 @@ t.test(
     await assertSound(t, page, 'a connection')
     await assertNarrow(t, page, 'a connection', { look: true })
 
+    await follow(page, '/organisation')
+    await page.getByLabel('Require your identity provider').check()
+    await page.getByRole('button', { name: 'Save' }).nth(1).click()
+    await page.getByRole('alert').getByText('Sign in by an active connection').waitFor()
+    t.equal((await owner.get(`/api/v1/tenants/${owner.tenantId}/`)).body.settings.sso, 'off')
+    await follow(page, '/connections')
+    await page.getByRole('link', { name: 'Open <b>Nordwind</b>' }).click()
     await choose('Change')
     await dialog.getByText('makes a draft of it').waitFor()
     await dialog.getByLabel('Name', { exact: true }).fill('Nordwind')

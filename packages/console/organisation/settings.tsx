@@ -116,12 +116,13 @@ export function GeneralCard({ fixed, ...read }: Shown) {
 export function EntryCard({ fixed, ...read }: Shown) {
   const { entry: words } = texts
   const { mfa_enabled: hasFactor } = useProfile()
-  const { require_mfa: required, allowed_email_domains: domains } = read.tenant.settings
+  const { require_mfa: required, sso, allowed_email_domains: domains } = read.tenant.settings
   const save = useSave(
     read,
     (form) => ({
       settings: {
         ...((hasFactor || required) && { require_mfa: form.get('mfa') !== null }),
+        ...(form.has('sso') !== (sso === 'required') && { sso: form.has('sso') ? 'required' : 'optional' }),
         allowed_email_domains: textOf(form, 'settings.allowed_email_domains')
           .split(/[\s,;]+/)
           .filter((domain) => domain !== ''),
@@ -143,6 +144,13 @@ export function EntryCard({ fixed, ...read }: Shown) {
           {words.locked} <Link to="/account/security">{words.toSecurity}</Link>
         </p>
       )}
+      <CheckField
+        name="sso"
+        label={words.sso}
+        hint={words.ssoAbout}
+        defaultChecked={sso === 'required'}
+        disabled={fixed}
+      />
       <TextArea
         label={words.domains}
         hint={words.domainsHint}

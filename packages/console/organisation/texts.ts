@@ -28,6 +28,9 @@ export const texts = {
     mfa: 'Require a second factor',
     mfaAbout:
       'Each person has to show one to enter. People without one set it up at their next sign-in. Running sessions are asked within minutes.',
+    sso: 'Require your identity provider',
+    ssoAbout:
+      'People enter by an active connection alone. Owners can still enter with password and second factor, and all owners get a mail. Sign in by the connection yourself before you require it.',
     domains: 'Domains of invitations',
     domainsHint:
       'One per line, such as example.com. Only addresses of these can be invited. Empty: any address.',
