@@ -33,7 +33,7 @@ t.test('a group is added, read, replaced and deleted', async (t) => {
       schemas: ['urn:ietf:params:scim:schemas:core:2.0:Group'],
       displayName: 'Crew',
       externalId: 'G-1',
-      members: [{ value: ada, type: 'User', $ref: String }],
+      members: [{ value: ada, $ref: String }],
       meta: { resourceType: 'Group' },
     },
   })

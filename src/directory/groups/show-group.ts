@@ -18,7 +18,6 @@ export const showGroup = (
     members: members.map(({ member_id }) => ({
       value: member_id,
       $ref: `${base}/Users/${member_id}`,
-      type: 'User',
     })),
   }),
   meta: {

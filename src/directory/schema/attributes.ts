@@ -165,7 +165,6 @@ const groupSchema: Schema = {
       [
         one('value', 'The id of the User', { mutability: 'immutable', caseExact: true }),
         one('$ref', 'The address of the User', { ...refTo('User'), mutability: 'immutable' }),
-        one('type', 'User', readOnly),
         one('display', 'The name of the User', readOnly),
       ],
       { multiValued: true },
