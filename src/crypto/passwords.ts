@@ -14,12 +14,18 @@ export interface HashCost {
 /** OWASP password storage cheat sheet: argon2id, 19 MiB, two passes, one lane. */
 const recommended: HashCost = { memoryCost: 19_456, timeCost: 2 }
 
-/** A PHC string that no password has, for an account whose password is taken away. Nothing is hashed for it. */
+/** The salt of 16 zero bytes, which no real hash has. */
+const noSalt = 'A'.repeat(22)
+
+/** A PHC string that no password has, for an account without a password. Nothing is hashed for it. */
 export function unusableHash(): string {
   const { memoryCost, timeCost } = recommended
-  const random = (bytes: number) => randomBytes(bytes).toString('base64').replaceAll('=', '')
-  return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=1$${random(16)}$${random(32)}`
+  const digest = randomBytes(32).toString('base64').replaceAll('=', '')
+  return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=1$${noSalt}$${digest}`
 }
+
+/** Whether a PHC string is one of {@link unusableHash}. Those of 0.2 cannot be told from real ones. */
+export const isUnusable = (phc: string): boolean => phc.split('$')[4] === noSalt
 
 /** Hashes passwords with bounded memory and CPU. Never call it inside a transaction. */
 export interface PasswordHasher {

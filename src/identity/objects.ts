@@ -4,6 +4,8 @@ import { lister, type ObjectListers } from '../lists/list-objects.ts'
 import { userList } from '../tenancy/members/list-store.ts'
 import { keyResource } from './api-keys/key-schemas.ts'
 import { findVisibleKey, keyList, listVisibleKeys } from './api-keys/store.ts'
+import { toJsonIdentity } from './federated/identity-schemas.ts'
+import { findIdentityOf, identityList, listIdentities } from './federated/list-store.ts'
 import { toJsonDevice } from './otp/device-schemas.ts'
 import { deviceList, findDevice, listDevices } from './otp/store.ts'
 import { toJsonPasskey } from './passkeys/credential-schemas.ts'
@@ -40,6 +42,10 @@ export const identityObjects: ObjectFinders = {
   async passkey(read, { userId }, id) {
     const passkey = await findPasskey(read, userId, id)
     return passkey && { ownerId: userId, fields: toJsonPasskey(passkey) }
+  },
+  async identity(read, { userId }, id) {
+    const identity = await findIdentityOf(read, userId, id)
+    return identity && { ownerId: userId, fields: toJsonIdentity(identity, []) }
   },
   async api_key(read, scope, id) {
     const key = await findVisibleKey(read, scope, id)
@@ -79,6 +85,12 @@ export const identityLists: ObjectListers = {
     async (tx, { userId }, page) =>
       (await listPasskeys(tx, userId, page)).map((passkey) => ({ ...passkey, userId })),
     ({ userId, ...passkey }) => ({ id: passkey.id, ownerId: userId, fields: toJsonPasskey(passkey) }),
+  ),
+  identity: lister(
+    identityList,
+    async (tx, { userId }, page) =>
+      (await listIdentities(tx, userId, page)).map((identity) => ({ ...identity, userId })),
+    ({ userId, ...identity }) => ({ id: identity.id, ownerId: userId, fields: toJsonIdentity(identity, []) }),
   ),
   api_key: lister(keyList, listVisibleKeys, keyResource),
   otp_device: lister(

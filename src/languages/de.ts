@@ -294,6 +294,11 @@ export const de: Texts = {
         ],
         undo: 'Verknüpfung lösen',
       }),
+      identity_unlinked: ({ provider }, { service }) => ({
+        subject: `${provider} meldet Sie nicht mehr bei ${service} an`,
+        says: [`die Verknüpfung Ihres Kontos mit dem Konto bei ${provider} wurde gelöst.`],
+        otherwise: secureYourAccount,
+      }),
       second_factors_locked: ({ minutes }, { service }) => ({
         subject: `Ihre zweiten Faktoren bei ${service} sind vorübergehend gesperrt`,
         says: [

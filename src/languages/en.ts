@@ -286,6 +286,11 @@ export const en = {
         otherwise: ['If it was not you, unlink it within 7 days. That also ends all sessions.'],
         undo: 'Unlink it',
       })),
+      identity_unlinked: mail<{ provider: string }>(({ provider }, { service }) => ({
+        subject: `${provider} no longer signs in to your ${service} account`,
+        says: [`The account at ${provider} was unlinked from your account.`],
+        otherwise: secureYourAccount,
+      })),
       second_factors_locked: mail<{ minutes: number }>(({ minutes }, { service }) => ({
         subject: `Your second factors at ${service} are paused`,
         says: [

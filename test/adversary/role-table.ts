@@ -5,7 +5,7 @@ const everyMember = `tenant:read member:list user:list user:read role:list depar
 const self = `profile:read profile:update profile:delete password:change email_verification:send
   session:switch session:logout session:list session:delete otp_device:create otp_device:confirm otp_device:generate
   otp_device:list otp_device:delete otp:send otp:verify passkey:list passkey:create passkey:update passkey:delete
-  passkey:verify tenant:list tenant:create member:delete invitation:accept invitation:list_own
+  passkey:verify identity:list identity:delete tenant:list tenant:create member:delete invitation:accept invitation:list_own
   approval_request:list approval_request:read approval_request:list_pending approval_request:approve
   approval_request:reject approval_request:cancel approval_request:create approval_request:consume api_key:create api_key:rotate api_key:delete
   api_key:list_own access:evaluate`

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Writable } from 'node:stream'
 import pino from 'pino'
 import t from 'tap'
+import { unusableHash } from '../../src/crypto/passwords.ts'
 import { eventsOf, openDatabase } from '../helpers/event-log.ts'
 import { query, rowsOf } from '../helpers/query.ts'
 import { type Client, type Json, startService } from '../helpers/service.ts'
@@ -320,6 +321,104 @@ t.test('own factors are asked after a provider as after a password', async (t) =
     `select amr, acr from sessions where user_id = '${person.id}' order by created_at desc limit 1`,
   )
   t.match(session, { amr: ['fed', 'otp', 'mfa'], acr: 'aal2' })
+})
+
+const at = '/api/v1/users/me/identities/'
+const signedUp = async (id: 'nordwind' | 'other' = 'nordwind') => {
+  const person = await service.signUp()
+  await proven(person)
+  await query(
+    service.databases.superuser,
+    `insert into federated_identities (id, user_id, provider, issuer, attribute, subject, email, created_at)
+     values (gen_random_uuid(), '${person.id}', '${id}', 'x', 'sub', gen_random_uuid(), 'ada@other.example', now())`,
+  )
+  return { person, identity: (await person.get(at)).body.results[0] }
+}
+/** As an account has it that was made by a provider. */
+const withoutPassword = ({ id }: Client) =>
+  query(
+    service.databases.superuser,
+    `update users set password_hash = '${unusableHash()}' where id = '${id}'`,
+  )
+
+t.test('people list their accounts at other providers, and unlink them', async (t) => {
+  const { person, identity } = await signedUp()
+  t.match((await person.get(at)).body, {
+    count: 1,
+    results: [
+      {
+        provider: { id: 'nordwind', name: 'Nordwind ID', kind: 'oidc' },
+        email: 'ada@other.example',
+        created_at: String,
+        last_used_at: null,
+      },
+    ],
+  })
+  const stranger = await service.signUp()
+  t.match((await stranger.get(at)).body, { count: 0 })
+  t.equal((await stranger.delete(`${at}${identity.id}/`)).status, 404)
+  t.equal((await person.delete(`${at}${identity.id}/`)).status, 204)
+  t.same(await identitiesOf(person.id), [])
+  t.equal((await person.delete(`${at}${identity.id}/`)).status, 404)
+  t.match(
+    (await eventsOf(database, person.tenantId)).find(({ type }) => type === 'identity.identity_unlinked'),
+    { data: { user_id: person.id, identity_id: identity.id, provider: 'nordwind' } },
+  )
+  t.match((await person.get('/api/v1/audit-log/?action=identity:delete')).body, {
+    results: [{ target: { type: 'identity', id: identity.id } }],
+  })
+  t.match(await service.mailTo(person.email, 'no longer signs in'), { subject: /Nordwind ID/ })
+})
+
+t.test('what is linked is unlinked soon after a sign-in only', async (t) => {
+  const { person, identity } = await signedUp()
+  service.advance(11 * 60_000)
+  t.match(await person.delete(`${at}${identity.id}/`), {
+    status: 401,
+    body: { code: 'insufficient_user_authentication' },
+  })
+})
+
+t.test('the last way in stays', async (t) => {
+  const { person, identity } = await signedUp()
+  await withoutPassword(person)
+  const refused = { status: 409, body: { code: 'last_factor' } }
+  const unlink = () => person.delete(`${at}${identity.id}/`)
+  t.match(await unlink(), refused)
+  const link = (provider: string) =>
+    query(
+      service.databases.superuser,
+      `insert into federated_identities (id, user_id, provider, issuer, attribute, subject, created_at)
+       values (gen_random_uuid(), '${person.id}', '${provider}', 'x', 'sub', gen_random_uuid(), now())`,
+    )
+  await link('removed-from-the-setting')
+  t.match(await unlink(), refused, 'a provider that is no more is no way in')
+  t.comment('a second factor is asked from a person with a passkey')
+  const { secret } = await enrol(service, person)
+  service.advance(30_000)
+  const shown = await person.post('/api/v1/auth/otp/verify/', { code: codeAt(secret, service.now()) })
+  person.access = shown.body.access ?? person.access
+  const passkey = (countsFrom: string) =>
+    query(
+      service.databases.superuser,
+      `insert into passkeys (user_id, id, credential_id, public_key, counter, name, transports, backed_up, created_at, counts_from)
+       values ('${person.id}', gen_random_uuid(), gen_random_uuid()::text::bytea, '', 0, 'a', '{}', false, now(), ${countsFrom})`,
+    )
+  await passkey("'2999-01-01'")
+  t.match(await unlink(), refused, 'a passkey that does not count yet is none')
+  await link('other')
+  const [one, other] = await Promise.all([
+    unlink(),
+    rows(`select id from federated_identities where user_id = '${person.id}' and provider = 'other'`).then(
+      ([{ id }]) => person.delete(`${at}${id}/`),
+    ),
+  ])
+  t.same([one.status, other.status].sort(), [204, 409], 'of two at the same time one stays')
+  await passkey('null')
+  const [left] = await rows(
+    `select id from federated_identities where user_id = '${person.id}' and provider in ('nordwind', 'other')`,
+  )
+  t.equal((await person.delete(`${at}${left.id}/`)).status, 204, 'a passkey is a way in')
 })
 
 t.test('no secret is in the log', (t) => {

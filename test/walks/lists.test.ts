@@ -47,6 +47,7 @@ t.test('the rows of every list are decided by the action of their detail', async
       '/api/v1/policies/:id/versions',
       '/api/v1/service-accounts/:id/keys',
       '/api/v1/users/me/authorizations',
+      '/api/v1/users/me/identities',
       '/api/v1/users/me/invitations',
       '/api/v1/users/me/keys',
       '/api/v1/webhooks/:id/deliveries',

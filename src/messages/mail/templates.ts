@@ -57,6 +57,7 @@ export const templates = {
   second_factor_added: notice({ device: factor, firstName: name, undo: z.url().optional() }),
   young_factor_added: template(['factor'], { device: factor, firstName: name, undo: z.url() }),
   identity_linked: notice({ firstName: name, provider: name, undo: z.url() }),
+  identity_unlinked: notice({ firstName: name, provider: name }),
   second_factors_locked: notice({ minutes }),
   second_factors_reset: notice({ firstName: name }),
   second_factor_removed: notice({ device: factor, firstName: name }),

@@ -75,6 +75,8 @@ export const actions = {
   'passkey:update': selfOnly(exempt),
   'passkey:delete': selfOnly(exempt),
   'passkey:verify': selfOnly({ ...confined, ...signIn }),
+  'identity:list': selfOnly(exempt),
+  'identity:delete': selfOnly(exempt),
 
   'tenant:list': selfOnly({ ...confined, ...tenantless, ...exempt, ...keysToo }),
   'tenant:create': selfOnly(tenantless),

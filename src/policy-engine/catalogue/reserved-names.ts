@@ -9,6 +9,7 @@ export const reservedName = (resource: string): string =>
 export const takenBy: Readonly<Record<string, string>> = {
   connection: '0166-connections.sql',
   domain: '0165-domains.sql',
+  identity: '0167-federated-identities.sql',
   oauth: '0154-policies-decide-applications.sql',
   oauth_client: '0145-oauth-clients.sql',
   oauth_grant: '0147-ids-of-grants.sql',

@@ -47,6 +47,7 @@ export const samples: { [Name in TemplateName]: Variables<Name> } = {
   second_factors_locked: { minutes: 15 },
   second_factors_reset: { firstName },
   second_factor_removed: { device: 'email', firstName },
+  identity_unlinked: { firstName, provider: 'Nordwind ID' },
   passkey_renamed: { before: 'Old laptop', after: 'Laptop', firstName },
   account_cleared: { firstName, hasPassword: false, byOperator: false, tenants: ['Trap', 'Firm'], others: 3 },
   password_cleared: { firstName },
