@@ -38,6 +38,8 @@ export type Passkey = { id: string; name: string; transports: (string)[]; backed
 
 export type PasskeyRequestOptions = { challenge: string; rpId: string; timeout: number; userVerification: "required"; allowCredentials: ({ id: string; type: "public-key"; transports?: (string)[] })[] }
 
+export type Identity = { id: string; provider: { id: string; name: string | null; kind: "google" | "github" | "microsoft" | "apple" | "oidc" | "saml" | null }; email: string | null; created_at: string; last_used_at: string | null }
+
 export type ApiKey = { id: string; name: string; prefix: string; scopes: (string)[] | null; created_at: string; expires_at: string; last_used_at: string | null; successor_id: string | null }
 
 export type MemberUser = { id: string; email: string; first_name: string; last_name: string; is_active: boolean; date_joined: string; email_verified: boolean; membership_id: string; roles: (string)[]; department_id: string | null }
@@ -269,6 +271,8 @@ export interface Operations {
   'POST /auth/passkeys/login/': { query: {  }; body: { credential: { id: string; rawId: string; type: "public-key"; response: { clientDataJSON: string; authenticatorData: string; signature: string; userHandle?: string | null } }; tenant_id?: string }; answer: TokenPair | OtpRequired }
   'POST /auth/passkeys/verify/options/': { query: {  }; body: undefined; answer: PasskeyRequestOptions }
   'POST /auth/passkeys/verify/': { query: {  }; body: { credential: { id: string; rawId: string; type: "public-key"; response: { clientDataJSON: string; authenticatorData: string; signature: string; userHandle?: string | null } } }; answer: { verified: true; device_type: "passkey" | "totp" | "email" | "static"; device_id: string; counts_from: string | null; access?: string; refresh?: string } }
+  'GET /users/me/identities/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (Identity)[]; count: number | null } }
+  'DELETE /users/me/identities/{id}/': { query: {  }; body: undefined; answer: undefined }
   'POST /auth/identities/undo/': { query: {  }; body: { token: string }; answer: { message: "Identity unlinked" } }
   'GET /users/me/keys/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (ApiKey)[]; count: number | null } }
   'POST /users/me/keys/': { query: {  }; body: { name: string; expires_in?: number; scopes?: (string)[] | null; current_password?: string }; answer: { id: string; name: string; prefix: string; scopes: (string)[] | null; created_at: string; expires_at: string; last_used_at: string | null; successor_id: string | null; warnings?: ({ code: "not_grantable" | "not_gateable" | "never_true" | "always_true" | "shadowed_by_deny" | "quorum_unreachable" | "attribute_rare" | "unknown_action" | "unknown_department" | "unknown_obligation"; pointer: string; detail: string; meant?: string | null })[]; key: string } }

@@ -634,7 +634,7 @@ export const de: Texts = {
       again: 'Ändern Sie die Verbindung oder die Einstellungen beim Anbieter, und versuchen Sie es erneut.',
     },
     provider: {
-      goOn: (name) => `Mit ${name} anmelden`,
+      goOn: (name) => `Weiter mit ${name}`,
       goOnLead: (name) => `Sie verlassen diese Seite und melden sich mit ${name} an.`,
       leaving: (name) => `Weiter zu ${name}`,
       leavingLead: 'Einen Moment, es geht gleich weiter.',

@@ -655,7 +655,7 @@ export const en = {
       again: 'Change the connection or the settings at the provider, and try again.',
     },
     provider: {
-      goOn: (name: string) => `Sign in with ${name}`,
+      goOn: (name: string) => `Continue with ${name}`,
       goOnLead: (name: string) => `You leave this page, and sign in with ${name}.`,
       leaving: (name: string) => `On to ${name}`,
       leavingLead: 'One moment: you are taken there.',

@@ -104,7 +104,7 @@ export const signInSettings = {
   SOCIAL_PROVIDERS: setting(
     socialProviders,
     [],
-    'Providers with which people sign in, such as Google, as a JSON list',
+    'Providers with which people sign in, such as Google, as a JSON list: [how](../how-to/sign-in-with-social-providers.md)',
     { shown: 'none', secret: true },
   ),
 }

@@ -216,11 +216,30 @@ t.test('another person who is signed in is replaced only by their word', async (
   t.ok(await isIn(pages, one.email))
 })
 
+t.test(
+  'the first page and that of registering lead to each provider, in the order of the setting',
+  async (t) => {
+    for (const path of ['', 'register/']) {
+      const { text } = await openPages(service).visit(`/sign-in/${path}?return_to=/console/`)
+      t.same(
+        [...text.matchAll(/href="\/sign-in\/(with\/\w+\/[^"]*)">([^<]*)/g)].map(([, to, words]) => [
+          to,
+          words,
+        ]),
+        [
+          ['with/nordwind/?return_to=%2Fconsole%2F', 'Continue with Nordwind ID'],
+          ['with/other/?return_to=%2Fconsole%2F', 'Continue with Other ID'],
+        ],
+      )
+    }
+  },
+)
+
 t.test('no other site begins a sign-in', async (t) => {
   for (const headers of [{ 'Sec-Fetch-Site': 'cross-site' }, { 'Sec-Fetch-Site': 'none' }, {}]) {
     const pages = openPages(service)
     const seen = await pages.visit('/sign-in/with/nordwind/', { headers })
-    t.match(seen, { status: 200, title: 'Sign in with Nordwind ID', refresh: null })
+    t.match(seen, { status: 200, title: 'Continue with Nordwind ID', refresh: null })
     t.match(await pages.send({}), { status: 200, refresh: new RegExp(`^${provider.issuer}/authorize`) })
     const forged = await pages.post('/sign-in/with/nordwind/', {}, { 'Sec-Fetch-Site': 'cross-site' })
     t.equal(forged.status, 403)

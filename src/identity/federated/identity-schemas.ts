@@ -17,12 +17,9 @@ export const identitySchema = z
         description:
           'Without name and kind if the installation has it no more, or it is a connection of another tenant',
       }),
-    email: z
-      .string()
-      .nullable()
-      .meta({
-        description: 'The address there, at the last sign-in; it can differ from that of the account',
-      }),
+    email: z.string().nullable().meta({
+      description: 'The address there, at the last sign-in; it can differ from that of the account',
+    }),
     created_at: timestamp,
     last_used_at: timestamp.nullable(),
   })

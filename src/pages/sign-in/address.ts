@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { html } from '../../text/html.ts'
-import { button, field, form, link, refusalOf } from './elements.ts'
+import { button, field, form, link, providerButtons, refusalOf } from './elements.ts'
 import { passkeyForm } from './passkey-button.ts'
 import { go, page, type SignInPage, type Visit } from './visit.ts'
 
@@ -28,6 +28,7 @@ ${refusalOf(visit, 'email')}${form(
   })}${button(texts.continue)}`,
 )}
 ${passkeyForm(deps, visit, { path: 'passkey', words: texts.passkey.signIn })}
+${providerButtons(deps, visit)}
 <p class="aside">${texts.address.isNew} ${link(visit, 'register', texts.address.register)}</p>`,
   )
 }

@@ -1,3 +1,4 @@
+import type { Deps } from '../../deps.ts'
 import type { ApiError, FieldError } from '../../errors.ts'
 import type { Texts } from '../../languages/en.ts'
 import { type Html, type HtmlValue, html } from '../../text/html.ts'
@@ -31,6 +32,16 @@ ${visit.returnTo ? html`<input type="hidden" name="return_to" value="${visit.ret
 
 export const button = (words: string, { quiet = false, name = '', value = '' } = {}): Html =>
   html`<button${quiet ? html` class="quiet"` : null}${name ? html` name="${name}" value="${value}"` : null}>${words}</button>`
+
+/** Leads to each provider of the installation, in the order of the setting; null: there are none. */
+export const providerButtons = ({ config }: Pick<Deps, 'config'>, visit: Visit): Html | null =>
+  config.SOCIAL_PROVIDERS.length > 0
+    ? html`<ul class="providers">
+${config.SOCIAL_PROVIDERS.map(
+  ({ id, name }) =>
+    html`<li><a class="button quiet" href="${pageUrl(visit, `with/${id}`)}">${visit.texts.provider.goOn(name)}</a></li>\n`,
+)}</ul>`
+    : null
 
 interface Field {
   name: string

@@ -4,15 +4,15 @@ import type { NewPerson } from '../../identity/auth/register.ts'
 import { digestOf } from '../../identity/sign-in/sign-in-registered.ts'
 import { type Html, html } from '../../text/html.ts'
 import type { Calls, SignInAnswer } from './calls.ts'
-import { button, field, form, link, refusalOf } from './elements.ts'
+import { button, field, form, link, providerButtons, refusalOf } from './elements.ts'
 import { afterFactor } from './password.ts'
 import { go, page, type Shown, type SignInPage, type Visit } from './visit.ts'
 
 /** Asks for an account. Text and time are the same for a free address and for one that has an account. */
-export const registerPages = ({ clock }: Deps, calls: Calls): SignInPage[] => [
+export const registerPages = (deps: Deps, calls: Calls): SignInPage[] => [
   {
     path: 'register',
-    show: registerForm,
+    show: (visit) => registerForm(deps, visit),
     async submit(visit) {
       const { email = '', password = '', first_name = '', last_name = '' } = visit.form
       const body = { email, password, first_name, last_name }
@@ -21,7 +21,7 @@ export const registerPages = ({ clock }: Deps, calls: Calls): SignInPage[] => [
       visit.keep({
         email: made.email,
         returnTo: visit.returnTo,
-        registered: { userId, email: made.email, passwordDigest: digestOf(passwordHash), at: clock() },
+        registered: { userId, email: made.email, passwordDigest: digestOf(passwordHash), at: deps.clock() },
       })
       return go('register/sent')
     },
@@ -41,7 +41,7 @@ export const registerPages = ({ clock }: Deps, calls: Calls): SignInPage[] => [
   },
 ]
 
-function registerForm(visit: Visit): Shown {
+function registerForm(deps: Deps, visit: Visit): Shown {
   const { texts, flow } = visit
   return page(
     texts.register.title,
@@ -58,6 +58,7 @@ ${field(visit, {
   more: html`maxlength="254" spellcheck="false"`,
 })}${newPassword(visit)}${button(texts.register.title)}`,
     )}
+${providerButtons(deps, visit)}
 <p class="aside">${texts.register.isKnown} ${link(visit, 'address', texts.address.title)}</p>`,
   )
 }
