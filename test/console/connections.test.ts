@@ -16,6 +16,16 @@ const service = await startService(t, {
   env: {
     DNS_RESOLVERS: `${dns.address},${dns.address}`,
     FEDERATION_ALLOWED_HOSTS: 'localhost',
+    SOCIAL_PROVIDERS: JSON.stringify([
+      {
+        id: 'nordwind',
+        name: 'Nordwind ID',
+        kind: 'oidc',
+        issuer: 'https://id.nordwind.example',
+        client_id: 'a',
+        client_secret: 'b',
+      },
+    ]),
   },
 })
 const provider = await startProvider(t)
@@ -242,6 +252,47 @@ t.test(
     await assertNarrow(t, page, 'a connection of SAML', { look: true })
     t.strictSame(
       faults.splice(0).filter((text) => !/40[049]/.test(text)),
+      [],
+    )
+  },
+)
+
+t.test(
+  'a person sees their accounts at other providers, and keeps one way to sign in',
+  { skip },
+  async (t) => {
+    const person = await service.signUp()
+    const link = (provider: string) =>
+      query(
+        service.databases.superuser,
+        `insert into federated_identities (id, user_id, provider, issuer, attribute, subject, email, created_at)
+       values (gen_random_uuid(), '${person.id}', '${provider}', 'https://id.example', 'sub', gen_random_uuid(), 'ada@nordwind.example', now())`,
+      )
+    await link('nordwind')
+    await link('gone')
+    const { page, faults } = await openPage(t)
+    const dialog = page.locator('.dialog')
+    await go(page, '/account/security')
+    await signIn(page, person)
+    await page.getByText('Nordwind ID').waitFor()
+    await page.getByText('A provider that is no longer here').waitFor()
+    await assertSound(t, page, 'accounts at other providers')
+    await assertNarrow(t, page, 'accounts at other providers', { look: true })
+    await page.route('**/users/me/identities/*/', (route) =>
+      route.fulfill({
+        status: 409,
+        json: { code: 'last_factor', detail: 'You have no other way to sign in.' },
+      }),
+    )
+    await page.getByRole('button', { name: 'Remove Nordwind ID' }).click()
+    await dialog.getByRole('button', { name: 'Remove' }).click()
+    await dialog.getByText('You have no other way to sign in').waitFor()
+    await page.unroute('**/users/me/identities/*/')
+    await dialog.getByRole('button', { name: 'Remove' }).click()
+    await page.getByText('The account there is no longer linked').waitFor()
+    await page.getByText('Nordwind ID').waitFor({ state: 'detached' })
+    t.strictSame(
+      faults.splice(0).filter((text) => !/409/.test(text)),
       [],
     )
   },

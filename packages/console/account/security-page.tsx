@@ -13,6 +13,7 @@ import { canUsePasskeys, makePasskey } from '../session/passkey.ts'
 import { sessionQuery, useProfile } from '../session/session.ts'
 import { textOf } from '../session/use-submit.ts'
 import { FactorRow } from './factor-row.tsx'
+import { IdentitiesCard } from './identities-card.tsx'
 import { PasswordCard } from './password-card.tsx'
 import { RecoveryCodes } from './recovery-codes.tsx'
 import { SetUpApp } from './set-up-app.tsx'
@@ -25,6 +26,7 @@ export function SecurityPage() {
   return (
     <Page title={words.title} about={words.about} width="text">
       <PasswordCard />
+      <IdentitiesCard />
       <Factors />
     </Page>
   )

@@ -98,6 +98,20 @@ export const texts = {
     replaceAbout: 'The codes that you have stop working.',
     go: 'Make codes',
   },
+  identities: {
+    title: 'Accounts at other providers',
+    about: 'You can sign in with each of them.',
+    linked: 'Linked',
+    unused: 'not used yet',
+    gone: 'A provider that is no longer here',
+    remove: 'Remove',
+    removeOf: (name: string) => `Remove ${name}`,
+    removed: 'The account there is no longer linked',
+    removing: {
+      title: (name: string) => `Remove ${name}?`,
+      about: 'You no longer sign in with the account there. Your account here stays.',
+    },
+  },
   applications: {
     title: 'Applications',
     about: 'Where you signed in with this account, and what each may know or do.',
