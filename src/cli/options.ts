@@ -64,6 +64,10 @@ export const word = <T = string>(
   read: Reader<T> = anyText as Reader<T>,
 ): Option<T> => ({ ...required(value, about, read), isWord: true })
 
+/** The path of a file, as long as Linux takes it (PATH_MAX). */
+export const path: Reader<string> = (text) =>
+  text !== '' && Buffer.byteLength(text) < 4_096 ? text : wrong('must be the path of a file')
+
 /** Text of 1 to 200 characters. */
 export const anyText: Reader<string> = (text) =>
   text.trim() !== '' && text.length <= 200 ? text.trim() : wrong('must be text of 1 to 200 characters')

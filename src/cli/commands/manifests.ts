@@ -20,7 +20,7 @@ import { rfc3339 } from '../../request/body/schemas.ts'
 import type { Config } from '../../settings/config.ts'
 import { countTenantsBehind } from '../../tenancy/tenants/store.ts'
 import { defineCommand, type Outcome, Refused, requestInfoOf } from '../command.ts'
-import { flag, Misuse, optional, required } from '../options.ts'
+import { flag, Misuse, optional, path, required } from '../options.ts'
 import { inColumns } from '../printable.ts'
 import { sealerOf, withPools } from '../with-database.ts'
 import { clientLine, clientsOf } from './manifest-secrets.ts'
@@ -33,7 +33,7 @@ export const manifestApply = defineCommand({
   name: 'manifest:apply',
   about:
     "Give every tenant an application's roles, attributes and policies; without --file, continue with tenants that are behind",
-  options: { file: optional(file.value, file.about), adopt },
+  options: { file: optional(file.value, file.about, path), adopt },
   example: '--file manifest.json',
   failure: 'failed, the manifest has faults, or some tenants did not get the rules',
   roles,
@@ -58,7 +58,7 @@ export const manifestApply = defineCommand({
 export const manifestDiff = defineCommand({
   name: 'manifest:diff',
   about: 'Show what manifest:apply would change, and which tenants have conflicts; writes nothing',
-  options: { file: required(file.value, file.about), adopt },
+  options: { file: required(file.value, file.about, path), adopt },
   example: '--file manifest.json',
   failure: 'failed, the manifest has faults, or some tenants have conflicts',
   roles,

@@ -6,10 +6,8 @@ import { LineFault } from '../../identity/import/import-row.ts'
 import { type Export, readExport } from '../../identity/import/read-export.ts'
 import { openTenantSetUp } from '../../installation/manifests/set-up-tenant.ts'
 import { defineCommand, type Outcome, Refused, requestInfoOf } from '../command.ts'
-import { defaulted, flag, Misuse, oneOf, optional, word } from '../options.ts'
+import { defaulted, flag, Misuse, oneOf, optional, path, word } from '../options.ts'
 import { sealerOf, withPools } from '../with-database.ts'
-
-const path = (text: string) => text
 
 export const usersImport = defineCommand({
   name: 'users:import',
