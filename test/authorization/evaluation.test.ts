@@ -206,9 +206,9 @@ t.test('objects of the service are looked up in the tenant, and their stored fie
 
 t.test('every type of object of the service can be asked about', async (t) => {
   // Reserved names have no objects yet. A grant is a row of people: one of them is not found, and so denied. What people
-  // authorize is an `oauth_client`.
+  // authorize is an `oauth_client`. What a directory provisions are members.
   t.same(
-    [...Object.keys(serviceObjects), ...reservedResources, 'oauth', 'oauth_grant'].sort(),
+    [...Object.keys(serviceObjects), ...reservedResources, 'oauth', 'oauth_grant', 'scim'].sort(),
     [...serviceResources].sort(),
   )
   const owner = await service.signUp()

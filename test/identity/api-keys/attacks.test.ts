@@ -20,7 +20,7 @@ t.test('what takes a session is refused to every key', async (t) => {
   const address = (route: string) =>
     route.replace('/service-accounts/:id', account.slice('/api/v1'.length)).replaceAll(/:\w+/g, owner.id)
   const closed =
-    /^\/api\/v1\/(auth\/(?!register|login|refresh|email\/(verify\/(confirm|reject)|undo)|otp\/undo|magic-link|passkeys\/login|password\/reset)|users\/me\/keys|users\/me\/invitations|service-accounts\/:id\/keys|invitations\/accept$|approval-requests\/:id\/(approve|reject))/
+    /^\/api\/v1\/(auth\/(?!register|login|refresh|email\/(verify\/(confirm|reject)|undo)|(otp|identities)\/undo|magic-link|passkeys\/login|password\/reset)|users\/me\/keys|users\/me\/invitations|service-accounts\/:id\/keys|invitations\/accept$|approval-requests\/:id\/(approve|reject))/
   const routes = listRoutes(service.deps, {} as never).filter(
     ({ path, method }) =>
       closed.test(path) ||
