@@ -17,13 +17,14 @@ import { markProven } from '../identity/users/address-store.ts'
 import { proveByMailbox } from '../identity/users/prove-by-mailbox.ts'
 import { findUser, findUserByEmail, lockUser, type UserRow } from '../identity/users/store.ts'
 import { stateNotValid } from './flows.ts'
+import { findMemberNamed } from './member-of-connection.ts'
 import { finishFlow } from './store.ts'
 import type { Asserted, Upstream } from './upstream.ts'
 
 /** What counts of the word of an upstream. */
 export type Said = Pick<
   Asserted,
-  'issuer' | 'attribute' | 'subject' | 'email' | 'isAuthority' | 'firstName' | 'lastName'
+  'issuer' | 'attribute' | 'subject' | 'email' | 'isAuthority' | 'firstName' | 'lastName' | 'amr' | 'authTime'
 >
 
 /** What has to come before a session. */
@@ -52,14 +53,17 @@ export async function settle(
   asked: SettleAsked,
 ): Promise<Opened | FactorDue | { kind: 'held'; waitsFor: WaitsFor }> {
   const { flowId, upstream, said, hereId, requestInfo } = asked
-  // What a tenant decides about its connections is not asked here yet, and their sessions are not confined.
-  if (upstream.tenantId !== null) throw signInRefused()
+  const connection = upstream.tenantId === null ? null : { id: upstream.id, tenantId: upstream.tenantId }
   const { known, account } = await asSystem(deps.db, reason, async (tx) => {
     const known = await findIdentity(tx, { ...said, provider: upstream.id })
-    return { known, account: known ? await findUser(tx, known.user_id) : await namedIn(tx, said) }
+    if (connection === null)
+      return { known, account: known ? await findUser(tx, known.user_id) : await namedIn(tx, said) }
+    const named = { knownId: known?.user_id ?? null, email: said.email }
+    return { known, account: await findMemberNamed(deps, tx, connection, named) }
   })
-  if (!known && said.email === null) return { kind: 'held', waitsFor: 'address' }
-  if (!known && !said.isAuthority) return { kind: 'held', waitsFor: 'mail' }
+  if (connection !== null && !account) throw signInRefused()
+  if (connection === null && !known && said.email === null) return { kind: 'held', waitsFor: 'address' }
+  if (connection === null && !known && !said.isAuthority) return { kind: 'held', waitsFor: 'mail' }
   if (hereId !== null && hereId !== account?.id) return { kind: 'held', waitsFor: 'person' }
   if (account?.is_active === false) throw signInRefused()
   if (!account) await deps.limiters.take(registerUses(requestInfo.ip))
@@ -76,7 +80,9 @@ export async function settle(
       : account
         ? await linkTo(deps, asked, account)
         : await makeAndLink(deps, asked)
-  const factor = { kind: 'federated', identityId, connection: null, mfaAt: null } as const
+  const sawMfa = connection !== null && said.amr.includes('mfa')
+  const mfaAt = sawMfa ? Math.min(said.authTime ?? at, at) : null
+  const factor = { kind: 'federated', identityId, connection, mfaAt } as const
   const outcome = await signIn(deps, { person, factor, tenantId: null, requestInfo })
   if (outcome.kind === 'not_shown') throw signInRefused()
   return orThrow(outcome)

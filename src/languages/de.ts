@@ -285,7 +285,7 @@ export const de: Texts = {
       second_factor_added: factorAdded,
       young_factor_added: factorAdded,
       identity_linked: ({ provider }, { service }) => ({
-        subject: `${provider} meldet Sie jetzt bei ${service} an`,
+        subject: `Eine neue Anmeldung für Ihr Konto bei ${service}`,
         says: [
           `ein Konto bei ${provider} wurde mit Ihrem Konto verknüpft. Damit ist jetzt die Anmeldung möglich.`,
         ],
@@ -295,7 +295,7 @@ export const de: Texts = {
         undo: 'Verknüpfung lösen',
       }),
       identity_unlinked: ({ provider }, { service }) => ({
-        subject: `${provider} meldet Sie nicht mehr bei ${service} an`,
+        subject: `Eine Anmeldung für Ihr Konto bei ${service} wurde entfernt`,
         says: [`die Verknüpfung Ihres Kontos mit dem Konto bei ${provider} wurde gelöst.`],
         otherwise: secureYourAccount,
       }),

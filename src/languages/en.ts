@@ -281,13 +281,13 @@ export const en = {
       second_factor_added: factorAdded,
       young_factor_added: factorAdded,
       identity_linked: mail<{ provider: string; undo: string }>(({ provider }, { service }) => ({
-        subject: `${provider} now signs in to your ${service} account`,
+        subject: `A new way to sign in to your ${service} account`,
         says: [`An account at ${provider} was linked to your account. It can be used to sign in.`],
         otherwise: ['If it was not you, unlink it within 7 days. That also ends all sessions.'],
         undo: 'Unlink it',
       })),
       identity_unlinked: mail<{ provider: string }>(({ provider }, { service }) => ({
-        subject: `${provider} no longer signs in to your ${service} account`,
+        subject: `A way to sign in to your ${service} account was removed`,
         says: [`The account at ${provider} was unlinked from your account.`],
         otherwise: secureYourAccount,
       })),

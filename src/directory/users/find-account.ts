@@ -4,8 +4,9 @@ import type { Deps } from '../../deps.ts'
 import { resetPassword } from '../../identity/auth/reset-password.ts'
 import { findUserByEmail } from '../../identity/users/store.ts'
 import type { Caller } from '../../request/caller.ts'
+import { findVoucher } from '../../tenancy/domains/store.ts'
 import { findPerson, type Person } from '../../tenancy/members/person-store.ts'
-import { isOfMember, vouchesFor } from './store.ts'
+import { isOfMember } from './store.ts'
 
 /** Who has the address of a User that is no member yet. */
 export interface Account {
@@ -25,11 +26,12 @@ export function findAccount(deps: Deps, caller: Caller, email: string): Promise<
   const { tenantId, requestInfo } = caller
   const at = deps.clock()
   return asSystem(deps.db, 'a directory names people who belong to other tenants as yet', async (tx) => {
-    const [found, isVouched, isMember] = await Promise.all([
+    const [found, voucher, isMember] = await Promise.all([
       findUserByEmail(tx, email),
-      vouchesFor(tx, tenantId, email),
+      findVoucher(tx, tenantId, email),
       isOfMember(tx, tenantId, email),
     ])
+    const isVouched = voucher === 'owner'
     if (!found) return { isVouched, person: null, isDeactivated: false }
     const { id, first_name: firstName, email_verified_at } = found
     if (isVouched && !isMember && email_verified_at === null && found.is_active) {

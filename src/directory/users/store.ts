@@ -161,18 +161,3 @@ export async function isOfMember(read: Read, tenantId: string, email: string): P
     select id from memberships where tenant_id = ${tenantId} and email = ${email}`)
   return found !== null
 }
-
-const vouchingRow = z.object({ vouches: z.boolean() })
-
-/**
- * Whether the tenant has verified the domain of an address. Of a subdomain the nearest domain that a tenant verified counts. As the
- * system role.
- */
-export async function vouchesFor(read: Read, tenantId: string, email: string): Promise<boolean> {
-  const domain = email.slice(email.lastIndexOf('@') + 1)
-  const parents = domain.split('.').map((_, i, labels) => labels.slice(i).join('.'))
-  const found = await read.maybeOne(sql.type(vouchingRow)`
-    select tenant_id = ${tenantId} and (domain = ${domain} or subdomains) as vouches from domains
-    where domain = any(${sql.array(parents, 'text')}) and status = 'verified' order by length(domain) desc limit 1`)
-  return found?.vouches ?? false
-}

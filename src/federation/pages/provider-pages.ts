@@ -88,8 +88,7 @@ function callbackPage(deps: PageDeps, calls: Calls): SignInPage {
 
 async function upstreamOf(deps: PageDeps, id = ''): Promise<Upstream> {
   const upstream = await findUpstream(deps, id)
-  // Connections sign in no one yet: their sessions are not confined.
-  if (upstream?.tenantId !== null) throw notFound()
+  if (!upstream) throw notFound()
   return upstream
 }
 

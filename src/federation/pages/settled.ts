@@ -38,7 +38,7 @@ export async function settled(
   return go('provider')
 }
 
-const wordOf = ({ issuer, attribute, subject, email, isAuthority, firstName, lastName }: Said): Said => ({
+const wordOf = ({
   issuer,
   attribute,
   subject,
@@ -46,4 +46,16 @@ const wordOf = ({ issuer, attribute, subject, email, isAuthority, firstName, las
   isAuthority,
   firstName,
   lastName,
+  amr,
+  authTime,
+}: Said): Said => ({
+  issuer,
+  attribute,
+  subject,
+  email,
+  isAuthority,
+  firstName,
+  lastName,
+  amr,
+  authTime,
 })

@@ -181,3 +181,25 @@ export function recordCheck(
       and was.tenant_id = ${tenantId} and was.id = d.id
     returning d.status, d.missing_since, was.asked_at as asked_before`)
 }
+
+const voucherRow = z.object({ is: z.enum(['owner', 'borrower']).nullable() })
+
+/**
+ * As what a tenant can say whose an address is: as the owner of its verified domain, or as a tenant to which that one lends it; null: not
+ * at all. Of a subdomain the nearest domain that a tenant verified counts. As the system role.
+ */
+export async function findVoucher(
+  read: Read,
+  tenantId: string,
+  email: string,
+): Promise<'owner' | 'borrower' | null> {
+  const domain = email.slice(email.lastIndexOf('@') + 1)
+  const parents = domain.split('.').map((_, i, labels) => labels.slice(i).join('.'))
+  const found = await read.maybeOne(sql.type(voucherRow)`
+    select case when not (domain = ${domain} or subdomains) then null
+                when tenant_id = ${tenantId} then 'owner'
+                when ${tenantId} = any(lent_to) then 'borrower' end as is
+    from domains
+    where domain = any(${sql.array(parents, 'text')}) and status = 'verified' order by length(domain) desc limit 1`)
+  return found?.is ?? null
+}

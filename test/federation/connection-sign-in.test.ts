@@ -1,0 +1,181 @@
+import { randomUUID } from 'node:crypto'
+import t from 'tap'
+import { colleague } from '../helpers/colleague.ts'
+import { proveAddress } from '../helpers/prove-address.ts'
+import { query, rowsOf } from '../helpers/query.ts'
+import { type Client, type Json, startService } from '../helpers/service.ts'
+import { openPages } from '../pages/sign-in/page-client.ts'
+import { startProvider } from './provider.ts'
+
+// Members of a tenant sign in by its connection. The tenant controls the provider, so the provider can say anything.
+
+const provider = await startProvider(t)
+const service = await startService(t, {
+  env: { FEDERATION_ALLOWED_HOSTS: 'localhost', RATE_LIMIT_OAUTH_PER_ADDRESS: '10000' },
+})
+const database = service.databases.superuser
+const rows = (text: string) => rowsOf(database, text) as Promise<Json[]>
+const { issuer, clientId: client_id, clientSecret: client_secret } = provider
+
+const connect = async (owner: Client, more: object = {}): Promise<string> => {
+  const at = '/api/v1/connections/'
+  const oidc = { issuer, client_id, client_secret }
+  const { body } = await owner.post(at, { name: 'Nordwind', kind: 'oidc', oidc, ...more })
+  await query(
+    database,
+    `update connections set tested_by = '${owner.id}', tested_at = now() where id = '${body.id}'`,
+  )
+  const activated = await owner.patch(`${at}${body.id}/`, { status: 'active' })
+  if (activated.status !== 200) throw new Error(JSON.stringify(activated.body))
+  return body.id
+}
+const domain = `${randomUUID()}.example`
+/** As a record in the DNS shows. */
+const verify = (owner: Client, name: string, lentTo: string[] = []) =>
+  query(
+    database,
+    `insert into domains (tenant_id, id, domain, status, record_value, route, subdomains, lent_to, verified_at, asked_at,
+       created_by, created_at, updated_at)
+     values ('${owner.tenantId}', gen_random_uuid(), '${name}', 'verified', '', 'always', false,
+       '{${lentTo.join()}}', now(), now(), '${owner.id}', now(), now())`,
+  )
+const moveTo = (person: Client, email: string) =>
+  query(database, `update users set email = '${email}' where id = '${person.id}'`)
+const identitiesOf = ({ id }: Client) =>
+  rows(`select provider, tenant_id from federated_identities where user_id = '${id}'`)
+const sessionsOf = ({ id }: { id: string }) =>
+  rows(
+    `select tenant_id, connection_id, confined_to, amr, acr from sessions where user_id = '${id}' and amr @> '{fed}'`,
+  )
+
+/** Signs in there as a person, and gives what the browser sees when it is back. */
+const through = async (id: string, person: Record<string, unknown>, pages = openPages(service)) => {
+  provider.person = { sub: randomUUID(), email_verified: true, ...person }
+  const begun = await pages.visit(`/sign-in/with/${id}/`, { headers: { 'Sec-Fetch-Site': 'same-origin' } })
+  const { pathname, search } = new URL(provider.signIn(begun.refresh!))
+  return { pages, seen: await pages.visit(`${pathname}${search}`) }
+}
+
+t.test('a member with an address of a verified domain signs in, and stays in the tenant', async (t) => {
+  const owner = await service.signUp()
+  await verify(owner, domain)
+  const id = await connect(owner)
+  const person = await colleague(service, owner)
+  const email = `ada@${domain}`
+  await moveTo(person, email)
+  await proveAddress(service, person)
+  const sub = randomUUID()
+  const { pages } = await through(id, { sub, email, email_verified: undefined })
+  t.match(await identitiesOf(person), [{ provider: id, tenant_id: owner.tenantId }])
+  t.match(await sessionsOf(person), [
+    { tenant_id: owner.tenantId, connection_id: id, confined_to: owner.tenantId, amr: ['fed'], acr: 'aal1' },
+  ])
+  t.match((await pages.visit('/sign-in/')).text, email)
+  t.match(await service.mailTo(email, 'A new way to sign in'), { text: /Nordwind/ }, 'the person is told')
+
+  t.comment('the known identity signs in, whatever address it names, also when the domain is lost')
+  await query(database, `update domains set status = 'lost' where domain = '${domain}'`)
+  await through(id, { sub, email: 'other@elsewhere.example' })
+  t.equal((await sessionsOf(person)).length, 2)
+  const stranger = await colleague(service, owner)
+  await moveTo(stranger, `late@${domain}`)
+  await proveAddress(service, stranger)
+  t.equal((await through(id, { email: `late@${domain}` })).seen.status, 403, 'nothing new links')
+  t.same(await identitiesOf(stranger), [])
+
+  t.comment('who left the tenant signs in no more')
+  await query(
+    database,
+    `delete from memberships where user_id = '${person.id}' and tenant_id = '${owner.tenantId}'`,
+  )
+  t.equal((await through(id, { sub })).seen.status, 403)
+  t.equal((await sessionsOf(person)).length, 2)
+})
+
+t.test('a member who did not prove the address starts anew', async (t) => {
+  const owner = await service.signUp()
+  const name = `${randomUUID()}.example`
+  await verify(owner, name)
+  const id = await connect(owner)
+  const person = await colleague(service, owner)
+  await moveTo(person, `ada@${name}`)
+  await query(database, `update users set email_verified_at = null where id = '${person.id}'`)
+  await through(id, { email: `ada@${name}` })
+  t.match(await sessionsOf(person), [{ tenant_id: owner.tenantId }])
+  t.equal((await person.get('/api/v1/users/me/')).status, 401, 'what was signed in before is not')
+})
+
+t.test('a borrowed domain names members alone, and none who did not prove the address', async (t) => {
+  const [lender, borrower] = [await service.signUp(), await service.signUp()]
+  const name = `${randomUUID()}.example`
+  await verify(lender, name, [borrower.tenantId])
+  const id = await connect(borrower)
+  const [proven, unproven] = [await colleague(service, borrower), await colleague(service, borrower)]
+  await moveTo(proven, `proven@${name}`)
+  await proveAddress(service, proven)
+  await moveTo(unproven, `unproven@${name}`)
+  await query(database, `update users set email_verified_at = null where id = '${unproven.id}'`)
+  await through(id, { email: `proven@${name}` })
+  t.equal((await sessionsOf(proven)).length, 1)
+  t.equal((await through(id, { email: `unproven@${name}` })).seen.status, 403)
+  t.same(await identitiesOf(unproven), [])
+})
+
+t.test('who may do more than the activator is refused before anything is linked', async (t) => {
+  const owner = await service.signUp()
+  const name = `${randomUUID()}.example`
+  await verify(owner, name)
+  const id = await connect(owner)
+  const admin = await colleague(service, owner, 'admin')
+  await moveTo(admin, `admin@${name}`)
+  await proveAddress(service, admin)
+  await query(
+    database,
+    `update connections set activator = '{"systemRoles":["member"],"permissions":[]}' where id = '${id}'`,
+  )
+  const { seen } = await through(id, { email: `admin@${name}` })
+  t.equal(seen.status, 403)
+  t.match(seen.text, /may do more/)
+  t.same(await identitiesOf(admin), [])
+})
+
+t.test('a hostile provider reaches no one who is not its member', async (t) => {
+  const hostile = await service.signUp()
+  await verify(hostile, `${randomUUID()}.example`)
+  const id = await connect(hostile)
+  const others = []
+  for (let n = 0; n < 3; n++) {
+    const owner = await service.signUp()
+    await proveAddress(service, owner)
+    others.push(owner, await colleague(service, owner))
+  }
+  const state = () =>
+    rows(
+      `select u.id, u.email, u.password_hash, u.email_verified_at, u.version,
+         (select count(*) from sessions s where s.user_id = u.id) sessions,
+         (select count(*) from federated_identities f where f.user_id = u.id) identities,
+         (select count(*) from memberships m where m.user_id = u.id) memberships
+       from users u order by 1`,
+    )
+  const before = await state()
+  const claims = (one: Client) => [
+    { email: one.email },
+    { email: one.email, email_verified: 'true' },
+    { email: one.email.toUpperCase() },
+    { sub: one.id },
+    { sub: one.id, email: one.email, tid: one.tenantId },
+    { sub: 'x', email: ` ${one.email}` },
+  ]
+  const asked = others.flatMap(claims)
+  for (const person of asked) t.equal((await through(id, person)).seen.status, 403)
+  t.equal((await through(id, { email: `new@${domain}` })).seen.status, 403, 'nor makes an account')
+  t.same(await state(), before)
+})
+
+t.test('a draft and a disabled connection sign no one in', async (t) => {
+  const owner = await service.signUp()
+  const id = await connect(owner)
+  await owner.patch(`/api/v1/connections/${id}/`, { status: 'disabled' })
+  const pages = openPages(service)
+  t.equal((await pages.visit(`/sign-in/with/${id}/`)).status, 404)
+})
