@@ -56,7 +56,9 @@ t.test('only one file makes the proof of a checked second factor, and no file ca
 t.test('one file makes the proof that the way in is open', async (t) => {
   t.strictSame(filesWith(/as (unknown as )?WayOpen\b/), [signIn('way-in')])
   t.match(sources.get(signIn('issue-tokens'))!, /way: WayOpen\n/, 'the field is not optional')
+  // The first one asks before it links anything, and makes no use of the proof.
   t.strictSame(filesWith(/\bcheckWay\(/).sort(), [
+    'src/federation/member-of-connection.ts',
     signIn('complete-sign-in'),
     signIn('continue-session'),
     signIn('sign-in'),
