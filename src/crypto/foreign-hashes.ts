@@ -24,10 +24,13 @@ const pbkdf2Of = promisify(pbkdf2WithCallback)
 const most = {
   bcryptCost: 14,
   pbkdf2Iterations: 2_000_000,
+  /** Memory, and memory times lanes. */
   scryptBytes: 64 * 1024 * 1024,
+  scryptWork: 128 * 1024 * 1024,
+  keyBytes: 64,
   argon2Kib: 256 * 1024,
-  argon2Passes: 10,
-  lanes: 16,
+  /** Memory in KiB, times passes. */
+  argon2Work: 1024 * 1024,
 }
 
 type Verify = (password: string) => Promise<boolean>
@@ -81,13 +84,13 @@ function bcryptHash(text: string): Verify {
 }
 
 function assertArgon2(text: string): void {
-  const [, , version, parameters] = text.split('$')
+  const [, , , parameters] = text.split('$')
   if (!/^\$argon2id\$v=19\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]{11,}\$[A-Za-z0-9+/]{16,}$/.test(text))
-    throw new HashFault(`is no hash of argon2id of version 19 (${version})`)
+    throw new HashFault('is no hash of argon2id of version 19')
   const { m, t, p } = numbersOf(parameters)
   atMost('the memory in KiB (m)', m!, most.argon2Kib)
-  atMost('the passes (t)', t!, most.argon2Passes)
-  atMost('the lanes (p)', p!, most.lanes)
+  atMost('the memory in KiB times the passes (m · t)', m! * t!, most.argon2Work)
+  atMost('the lanes (p)', p!, 16)
 }
 
 function scryptHash(parts: readonly string[]): Verify {
@@ -106,7 +109,7 @@ function scryptOptions({ ln = 0, r = 0, p = 1 }: Record<string, number>): Scrypt
   if (ln < 1 || ln > 20 || r < 1 || p < 1) throw new HashFault('has an ln, r or p that is none of scrypt')
   const bytes = 128 * 2 ** ln * r
   atMost('the memory in bytes (128 · 2^ln · r)', bytes, most.scryptBytes)
-  atMost('the lanes (p)', p, most.lanes)
+  atMost('the memory times the lanes (p)', bytes * p, most.scryptWork)
   return { N: 2 ** ln, r, p, maxmem: bytes * 2 + 1024 * 1024 }
 }
 
@@ -142,8 +145,8 @@ function phc(parts: readonly string[], wanted: readonly string[]) {
   const missing = wanted.find((name) => !Number.isSafeInteger(parameters[name]))
   if (missing) throw new HashFault(`has no whole number ${missing}`)
   const key = bytesOf('the hash', hash)
-  if (key.length < 16 || key.length > 128)
-    throw new HashFault('has a hash of less than 16 or more than 128 bytes')
+  if (key.length < 16 || key.length > most.keyBytes)
+    throw new HashFault('has a hash of less than 16 or more than 64 bytes')
   return { parameters, texts: textsOf(list), salt: bytesOf('the salt', salt), key }
 }
 
