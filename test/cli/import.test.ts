@@ -221,6 +221,11 @@ t.test('no line is imported twice, and a run that was ended goes on', async (t) 
     { created: 1 },
     'another import has ids of its own',
   )
+  const other = await callCli(
+    ['users:import', fileOf([person({ id: people[0]!.id })], 'resumed.jsonl'), '--json'],
+    { env },
+  )
+  t.match(other.said, /line 1, id: this import had another person with this id/, 'a file with the same name')
 })
 
 t.test('two runs of one file at the same time write no one twice', async (t) => {

@@ -82,7 +82,10 @@ export async function importPeople(
     if (read.length < batch.length) throw batch.flatMap((one) => (Array.isArray(one) ? one : []))[0]!
     const known = await look(deps, given.source, read)
     const rowsOfBatch = await Promise.all(
-      known.map(async (row) => ({ ...row, joinings: await joinings(row) })),
+      known.map(async (row) => {
+        assertImportable(row)
+        return { ...row, joinings: await joinings(row) }
+      }),
     )
     for (const [row, outcome] of await writeBatch(deps, given, rowsOfBatch)) {
       report[outcome]++

@@ -1,7 +1,7 @@
 import { asSystem } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { LineFault, type NumberedRow } from './import-row.ts'
-import { type Account, type Imported, listAccounts, listImported } from './store.ts'
+import { type Account, type Imported, isOf, listAccounts, listImported } from './store.ts'
 import type { Joining } from './tenants-of-import.ts'
 
 export type ImportDeps = Pick<Deps, 'clock' | 'sealer' | 'setUpTenant'> & {
@@ -42,8 +42,18 @@ export async function look(
   }))
 }
 
-/** An account that no one proved can be a stranger's: it is taken over only by a row that vouches for the address. */
+/**
+ * Throws for a row whose id is that of another person, and for an address whose account no one proved: it can be a stranger's, and is
+ * taken over only by a row that vouches for the address.
+ */
 export function assertImportable({ line, row, account, imported }: Omit<KnownRow, 'joinings'>): void {
+  if (imported && !isOf(imported, row.email))
+    throw new LineFault(
+      line,
+      'id',
+      'this import had another person with this id. If this is another file, give it a name of its own: --source',
+      'other_person',
+    )
   if (!account || account.isProven || imported || row.email_verified) return
   throw new LineFault(
     line,

@@ -129,7 +129,7 @@ function writeOwn(
   { id: userId, row, at }: { id: string; row: ImportRow; at: number },
 ): void {
   writeTotp(deps, tx, userId, row, at)
-  recordImported(tx, { source, key: row.id, userId, memberships: 1, at })
+  recordImported(tx, { source, key: row.id, email: row.email, userId, memberships: 1, at })
 }
 
 function writeTotp(
@@ -148,7 +148,7 @@ function writeTotp(
 async function secure(deps: ImportDeps, given: Given, row: KnownRow, account: Account): Promise<void> {
   const at = deps.clock()
   const { requestInfo, source } = given
-  const { id: userId } = account
+  const { id: userId, email } = account
   await asSystem(deps.db, 'an operator vouches for the address of an account', async (tx) => {
     const tenantId = row.joinings[0]?.tenantId ?? (await findFirstTenantOf(tx, userId))
     if (!tenantId)
@@ -175,7 +175,7 @@ async function secure(deps: ImportDeps, given: Given, row: KnownRow, account: Ac
         'overtaken',
       )
     writeTotp(deps, tx, userId, row.row, at)
-    recordImported(tx, { source, key: row.row.id, userId, memberships: 0, at })
+    recordImported(tx, { source, key: row.row.id, email, userId, memberships: 0, at })
   })
   // The tenants from before can be those of the person who made the account.
   if (row.joinings.length === 0) await createFreshTenant(deps, account, requestInfo, at)
@@ -190,7 +190,7 @@ async function join(
   from: number,
 ): Promise<void> {
   const at = deps.clock()
-  const imported0 = { source: given.source, key: row.id, userId, at }
+  const imported0 = { source: given.source, key: row.id, email: row.email, userId, at }
   if (joinings.length === 0 && from === 0 && !imported)
     await asSystem(deps.db, 'a row is recorded that gives nothing', async (tx) =>
       recordImported(tx, { ...imported0, memberships: 0 }),
