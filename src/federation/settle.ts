@@ -81,7 +81,8 @@ export async function settle(
         ? await linkTo(deps, asked, account)
         : await makeAndLink(deps, asked)
   const sawMfa = connection !== null && said.amr.includes('mfa')
-  const mfaAt = sawMfa ? Math.min(said.authTime ?? at, at) : null
+  // One that does not say when is of an unknown age.
+  const mfaAt = sawMfa && said.authTime !== null ? Math.min(said.authTime, at) : null
   const factor = { kind: 'federated', identityId, connection, mfaAt } as const
   const outcome = await signIn(deps, { person, factor, tenantId: null, requestInfo })
   if (outcome.kind === 'not_shown') throw signInRefused()

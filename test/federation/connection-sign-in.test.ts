@@ -51,7 +51,8 @@ const sessionsOf = ({ id }: { id: string }) =>
 /** Signs in there as a person, and gives what the browser sees when it is back. */
 const through = async (id: string, person: Record<string, unknown>, pages = openPages(service)) => {
   provider.person = { sub: randomUUID(), email_verified: true, ...person }
-  const begun = await pages.visit(`/sign-in/with/${id}/`, { headers: { 'Sec-Fetch-Site': 'same-origin' } })
+  await pages.visit(`/sign-in/with/${id}/`, { headers: { 'Sec-Fetch-Site': 'same-origin' } })
+  const begun = await pages.send({}) // never at once: a tenant names where it leads
   const { pathname, search } = new URL(provider.signIn(begun.refresh!))
   return { pages, seen: await pages.visit(`${pathname}${search}`) }
 }
@@ -170,6 +171,30 @@ t.test('a hostile provider reaches no one who is not its member', async (t) => {
   for (const person of asked) t.equal((await through(id, person)).seen.status, 403)
   t.equal((await through(id, { email: `new@${domain}` })).seen.status, 403, 'nor makes an account')
   t.same(await state(), before)
+})
+
+t.test('what the provider saw lets a member in, and is no factor of their own', async (t) => {
+  const owner = await service.signUp()
+  const name = `${randomUUID()}.example`
+  await verify(owner, name)
+  const id = await connect(owner, { trusts_mfa: true })
+  const person = await colleague(service, owner)
+  await moveTo(person, `ada@${name}`)
+  await proveAddress(service, person)
+  const asked = { email: `ada@${name}`, amr: ['pwd', 'mfa'] }
+  await through(id, asked)
+  provider.lies = { claims: { auth_time: undefined } }
+  await through(id, asked)
+  provider.lies = {}
+  const levels = await sessionsOf(person)
+  t.same(levels.map(({ acr }) => acr).sort(), ['aal1', 'aal2'], 'one without a time is of an unknown age')
+})
+
+t.test('a link leads to no address of a tenant by itself', async (t) => {
+  const id = await connect(await service.signUp())
+  const pages = openPages(service)
+  const seen = await pages.visit(`/sign-in/with/${id}/`, { headers: { 'Sec-Fetch-Site': 'same-origin' } })
+  t.match(seen, { status: 200, refresh: undefined })
 })
 
 t.test('a draft and a disabled connection sign no one in', async (t) => {

@@ -20,12 +20,16 @@ export const providerPages = (deps: PageDeps, calls: Calls): SignInPage[] => [
   heldPage(deps, calls),
 ]
 
-/** Leads to the upstream: at once by a button of our own pages, else by its own button, so that no other site begins a sign-in. */
+/**
+ * Leads to the upstream: at once by a button of our own pages, else by its own button, so that no other site begins a sign-in. To a
+ * connection never at once: a tenant names its address, and a link can lead here after a password was typed.
+ */
 const withPage = (deps: PageDeps): SignInPage => ({
   path: 'with/:id',
   async show(visit) {
     const upstream = await upstreamOf(deps, visit.params.id)
-    if (!visit.refusal && visit.http.get('sec-fetch-site') === 'same-origin')
+    const isOfInstallation = upstream.tenantId === null
+    if (!visit.refusal && isOfInstallation && visit.http.get('sec-fetch-site') === 'same-origin')
       return begin(deps, visit, upstream)
     const { goOn, goOnLead } = visit.texts.provider
     return page(

@@ -4,10 +4,16 @@ import type { Caller } from '../../request/caller.ts'
 const secondFactorSeconds = 600
 const signInSeconds = 900
 
-/** Whether the session showed a second factor that counts in the last 10 minutes. `now` in ms. */
+/**
+ * Whether the session showed a second factor that counts in the last 10 minutes, one of the person's own: what a provider saw lets
+ * people in, and changes nothing. `now` in ms.
+ */
 export function hasFreshSecondFactor({ auth }: Caller, now: number): boolean {
-  const { acr, secondFactorAt } = auth.session
-  return acr === 'aal2' && secondFactorAt !== null && now - secondFactorAt <= secondFactorSeconds * 1000
+  const { acr, amr, secondFactorAt } = auth.session
+  const isOwn = amr.some((method) => method !== 'fed' && method !== 'mfa')
+  return (
+    isOwn && acr === 'aal2' && secondFactorAt !== null && now - secondFactorAt <= secondFactorSeconds * 1000
+  )
 }
 
 /**
