@@ -38,6 +38,12 @@ export async function beginFlow(
   return url
 }
 
+/** What upstreams answer with; the rest of a form is not stored. */
+const ofAnswers = new Set([
+  ...['code', 'state', 'iss', 'error', 'error_description', 'user', 'response', 'id_token', 'access_token'],
+  ...['SAMLResponse', 'RelayState'],
+])
+
 /** Keeps an answer by POST, to which the browser sends no cookie. Throws 400 `state_not_valid` where none is waited for. */
 export async function keepAnswer(
   deps: FlowDeps,
@@ -45,11 +51,10 @@ export async function keepAnswer(
   parameters: URLSearchParams,
 ): Promise<void> {
   const stateHash = hashOneTimeToken(parameters.get('state') ?? '')
+  const kept = new URLSearchParams([...parameters].filter(([name]) => ofAnswers.has(name)))
   const isKept = await asSystem(deps.db, reason, async (tx) => {
     const id = await findBegun(tx, { stateHash, provider, at: deps.clock() })
-    return (
-      id !== null && recordAnswer(tx, { id, sealed: deps.sealer.seal('federation', `${parameters}`, id) })
-    )
+    return id !== null && recordAnswer(tx, { id, sealed: deps.sealer.seal('federation', `${kept}`, id) })
   })
   if (!isKept) throw stateNotValid()
 }

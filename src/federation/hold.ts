@@ -63,7 +63,8 @@ export async function holdForMail(
       if (!recipient) return
       const { tenantId, firstName } = recipient
       const link = `${deps.publicUrl()}/sign-in/provider/?token=${token}`
-      const variables = { link, firstName, provider: name, account: accountOf(said), minutes }
+      // Name and address there can be those of the reader, written by someone else: the id is not.
+      const variables = { link, firstName, provider: name, account: said.subject, minutes }
       await sendMail(tx, deps.sealer, {
         tenantId,
         to: email,

@@ -229,7 +229,7 @@ export const de: Texts = {
       provider_sign_in: ({ provider, account, minutes }, { service }) => ({
         subject: `Mit ${provider} bei ${service} anmelden`,
         says: [
-          `jemand hat sich mit ${provider} angemeldet und diese Adresse angegeben. Dort ist das Konto: ${account}. Wenn es Ihres ist, öffnen Sie den Link.`,
+          `jemand hat sich mit ${provider} angemeldet und diese Adresse angegeben. Die Kennung des Kontos dort ist ${account}. Öffnen Sie den Link nur, wenn Sie das waren.`,
         ],
         button: 'Weiter',
         next: [

@@ -224,7 +224,7 @@ export const en = {
         ({ provider, account, minutes }, { service }) => ({
           subject: `Sign in to ${service} with ${provider}`,
           says: [
-            `Someone signed in with ${provider} and gave this address. There the account is: ${account}. If it is yours, open the link.`,
+            `Someone signed in with ${provider} and gave this address. The id of the account there is ${account}. Open the link only if it was you.`,
           ],
           button: 'Go on',
           next: [

@@ -74,14 +74,15 @@ export async function finishTest(
   const state = parameters.get(parameter) ?? ''
   const begun = read(deps, id, state)
   if (!begun || begun.expiresAt <= at) throw stateNotValid()
+  // Before the work: a try counts once, because it makes a new version.
+  if (connection.version !== begun.version) throw overtaken()
   try {
     const answer = { state, redirectUri: callbackOf(deps, id), kept: begun.kept, parameters, at }
     const { subject, claims } = await connectionUpstream(deps, connection).finish(answer)
     await asSystem(deps.db, reason, async (tx) => {
       const { userId, version } = begun
       const person = await findPersonBy(tx, { id: userId })
-      if (!(await recordTest(tx, { tenantId, id, version, userId, at })))
-        throw new ApiError(409, 'overtaken', 'The connection was changed meanwhile. Try it again.')
+      if (!(await recordTest(tx, { tenantId, id, version, userId, at }))) throw overtaken()
       await appendAudit(tx, {
         tenantId,
         actor: { id: userId, email: person?.email ?? null },
@@ -97,6 +98,8 @@ export async function finishTest(
     throw new ApiError(409, 'provider_refused', error.message, { cause: error })
   }
 }
+
+const overtaken = () => new ApiError(409, 'overtaken', 'The connection was changed meanwhile. Try it again.')
 
 /** A connection of any tenant. Throws 404. */
 export async function findClient({ db }: Pick<Deps, 'db'>, id: string): Promise<ConnectionClient> {

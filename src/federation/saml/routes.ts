@@ -2,6 +2,7 @@ import type { Context, Middleware } from 'koa'
 import { ApiError, notFound } from '../../errors.ts'
 import { pathPrefix } from '../../http/path-prefix.ts'
 import { asApiError } from '../../http/problem.ts'
+import { authorizeUses } from '../../identity/rate-limits/limits.ts'
 import type { PageDeps } from '../../pages/sign-in/calls.ts'
 import { sentenceOf } from '../../pages/sign-in/elements.ts'
 import { formReader } from '../../pages/sign-in/read-form.ts'
@@ -55,6 +56,7 @@ async function showMetadata(deps: PageDeps, http: Context, id: string): Promise<
 async function takeResponse(deps: PageDeps, http: Context, writePage: WritePage, id: string): Promise<void> {
   assertMethod(http, 'POST')
   try {
+    await deps.limiters.take(authorizeUses(http.state.requestInfo.ip))
     const { status } = await findSaml(deps, id)
     const form = await readForm(http)
     const isTry = unpackRelayState(deps, id, form.RelayState ?? '') !== null
