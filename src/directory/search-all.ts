@@ -9,6 +9,7 @@ import { listResponse } from './list-response.ts'
 import { projection, shows } from './resource/project.ts'
 import { groupType, userType } from './schema/attributes.ts'
 import { type ListQuery, readQuery, searchBody } from './scim-schemas.ts'
+import { branchesOf } from './users/filter-store.ts'
 import { countUsers, listUsers } from './users/store.ts'
 import { showUser } from './users/user-resource.ts'
 
@@ -27,32 +28,30 @@ export function searchRoutes(deps: Deps): Route[] {
       answer: z.record(z.string(), z.unknown()),
       load: (read, { caller, body }) => load(read, caller.tenantId, body),
       handle: ({ body }, { users, userCount, groups, groupCount, members }) => {
-        const { startIndex, count } = readQuery(body)
+        const { startIndex } = readQuery(body)
         const ofGroup = Map.groupBy(members, (member) => member.group_id)
         const shown = [
           ...users.map((row) => projection(userType, body)(showUser(row, base()))),
-          ...groups
-            .slice(Math.max(0, startIndex - 1 - userCount))
-            .map((row) => projection(groupType, body)(showGroup(row, ofGroup.get(row.id) ?? [], base()))),
+          ...groups.map((row) =>
+            projection(groupType, body)(showGroup(row, ofGroup.get(row.id) ?? [], base())),
+          ),
         ]
-        return new DecidedPage(
-          listResponse(shown.slice(0, count), { total: userCount + groupCount, startIndex }),
-        )
+        return new DecidedPage(listResponse(shown, { total: userCount + groupCount, startIndex }))
       },
     }),
   ]
 }
 
-/** All statements go out together: how many Users come before the groups is known only afterwards. */
+/** All statements go out together. Groups fill the page behind the last User. */
 async function load(read: Read, tenantId: string, body: ListQuery) {
   const query = readQuery(body)
-  const first = { ...query, startIndex: 1, count: query.startIndex - 1 + query.count }
+  const rest = { ...query, behind: branchesOf(tenantId, query).counted }
   const [users, userCount, groups, groupCount, members] = await Promise.all([
     listUsers(read, tenantId, query),
     countUsers(read, tenantId, query),
-    listGroups(read, tenantId, first),
-    countGroups(read, tenantId, first),
-    shows(groupType, body, 'members') ? listMembersOf(read, tenantId, first) : [],
+    listGroups(read, tenantId, rest),
+    countGroups(read, tenantId, rest),
+    shows(groupType, body, 'members') ? listMembersOf(read, tenantId, rest) : [],
   ])
   return { users, userCount, groups, groupCount, members }
 }

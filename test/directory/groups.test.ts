@@ -1,4 +1,5 @@
 import t from 'tap'
+import { query } from '../helpers/query.ts'
 import type { Json } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { expect } from '../tenancy/staff.ts'
@@ -108,4 +109,24 @@ t.test('groups are filtered by name and member, and shown without members', asyn
   })
   t.match(await all(4), { body: { totalResults: 4, Resources: [{ displayName: 'Guests' }] } })
   t.match(await directory.get(`/Groups?${filter('owner eq "x"')}`), scimError(400, 'invalidFilter'))
+})
+
+t.test('an answer has a bounded number of members', async (t) => {
+  const owner = await service.signUp()
+  const directory = await openDirectory(service, owner)
+  const [crew, guests] = [await addGroup(directory, 'Crew'), await addGroup(directory, 'Guests')]
+  for (const { id } of [crew, guests])
+    await query(
+      service.databases.superuser,
+      `insert into directory_group_members (tenant_id, group_id, member_id)
+       select '${owner.tenantId}', '${id}', gen_random_uuid() from generate_series(1, 20000)`,
+    )
+  const tooMany = { ...scimError(400, 'tooMany'), body: { detail: /excludedAttributes=members/ } }
+  t.match(await directory.get('/Groups'), tooMany)
+  t.match(await directory.post('/.search', {}), tooMany)
+  t.match(await directory.post('/.search', { startIndex: 900_000_000 }), { body: { Resources: [] } })
+  t.match(await directory.get('/Groups?excludedAttributes=members'), { body: { totalResults: 2 } })
+  t.equal((await idsOf(directory, crew)).length, 20_000)
+  const names = { members: [], ' members': [] }
+  t.match(await directory.post('/Groups', { displayName: 'X', ...names }), scimError(400, 'invalidValue'))
 })

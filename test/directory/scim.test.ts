@@ -80,3 +80,41 @@ t.test('the directories of a tenant share a limit of their own', async (t) => {
   t.match(refused.headers.get('retry-after'), /^\d+$/)
   t.match(await service.call('GET', '/api/v1/users/me/', { token: directory.key }), { status: 200 })
 })
+
+t.test('a body has a bounded number of values, however it spells them', async (t) => {
+  const directory = await openDirectory(service, await service.signUp())
+  const { id } = await expect(201, directory.post('/Users', { userName: 'many' }))
+  const values = (count: number, from = 0) => Array.from({ length: count }, (_, i) => `${i + from}`)
+  const add = (value: unknown) => ({ op: 'add', path: 'ims', value })
+  const patched = (...Operations: object[]) => directory.patch(`/Users/${id}`, { Operations })
+  const refused = scimError(400, 'invalidValue')
+  t.match(await patched(add(values(10_000))), refused)
+  t.match(await patched(add(values(500)), add(values(500, 500))), refused)
+  t.match(await patched(add(values(500)), ...values(150).map(add)), refused, 'the work is bounded')
+  const filter = values(200)
+    .map((i) => `value eq "${i}"`)
+    .join(' or ')
+  t.match(
+    await patched(add(values(500)), { op: 'replace', path: `ims[${filter}].type`, value: 'x' }),
+    refused,
+  )
+  t.match(await patched(add(values(500)), add(values(500))), { status: 200 })
+  t.equal((await directory.get(`/Users/${id}`)).body.ims.length, 500, 'the same values are there once')
+  const spelt = (names: string[]) =>
+    directory.post('/Users', {
+      userName: 'spelt',
+      ...Object.fromEntries(names.map((name, i) => [name, values(500, i * 500)])),
+    })
+  t.match(await spelt(['ims', ' ims']), refused)
+  t.match(await spelt(['ims', 'IMS']), refused)
+  t.match(await spelt(['ims', 'urn:ietf:params:scim:schemas:core:2.0:User:ims']), refused)
+  t.match(await patched({ op: 'replace', path: 'emails[value eq 5].type', value: 'work' }), refused)
+  const phones = [{ value: '5', primary: true }]
+  t.match(await patched({ op: 'add', path: 'phoneNumbers', value: phones }), { status: 200 })
+  for (const condition of ['value co 5', 'value gt true', 'primary co "a"', 'primary sw 5', 'value.x eq 5'])
+    t.match(
+      await patched({ op: 'replace', path: `phoneNumbers[${condition}].type`, value: 'work' }),
+      { status: 200 },
+      condition,
+    )
+})

@@ -2,10 +2,12 @@ import { isUuid } from '../../crypto/uuid.ts'
 import { invalidField } from '../../errors.ts'
 import type { Operation } from '../resource/apply-patch.ts'
 import { attributePath } from '../resource/attribute-path.ts'
-import { attributeValue, isNothing, type Json } from '../resource/attribute-value.ts'
+import { attributesIn, attributeValue, isNothing, type Json } from '../resource/attribute-value.ts'
 import type { Filter } from '../resource/parse-filter.ts'
 import { groupType } from '../schema/attributes.ts'
 import { mutability, scimFault } from '../scim-error.ts'
+
+const maxSteps = 1_000
 
 /** What happens to the members of a group, in order. Members are never read. */
 export type MemberStep = { add: string[] } | { remove: string[] | 'all' } | { set: string[] }
@@ -50,8 +52,10 @@ export function readGroupChange(operations: readonly Operation[]): GroupChange {
     else if (verb === 'remove') throw scimFault('no_target', 'Say by path what to remove.')
     else if (typeof value !== 'object' || value === null)
       throw invalidField('value', 'Without a path the value is an object of attributes.')
-    else for (const [name, member] of Object.entries(value)) apply(change, verb, name, member, false)
+    else for (const [name, member] of attributesIn(value)) apply(change, verb, name, member, false)
   }
+  if (change.steps.length > maxSteps)
+    throw invalidField('members', `A body can change members at most ${maxSteps} times.`)
   return change
 }
 

@@ -5,7 +5,7 @@ import { countRow, idRow } from '../../database/executor/row-schemas.ts'
 import { listsOfValues } from '../../database/executor/rows.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
-import { invalidField } from '../../errors.ts'
+import { ApiError, invalidField } from '../../errors.ts'
 import { type Compared, conditionOf } from '../filter-store.ts'
 import { attributePath } from '../resource/attribute-path.ts'
 import { groupType } from '../schema/attributes.ts'
@@ -73,18 +73,22 @@ function matching(tenantId: string, { filter }: ListedBy): FragmentSqlToken {
   return filter ? sql.fragment`${all} and ${conditionOf(filter, (path) => compared(tenantId, path))}` : all
 }
 
+/** `behind`: the count of what comes before the groups in the list. */
+type GroupPage = ListedBy & { behind?: FragmentSqlToken }
+
 /** A page of the groups that match, in order. */
-export const listGroups = (read: Read, tenantId: string, query: ListedBy): Promise<readonly GroupRow[]> =>
+export const listGroups = (read: Read, tenantId: string, query: GroupPage): Promise<readonly GroupRow[]> =>
   read.any(sql.type(groupRow)`select ${columns} ${pageOf(tenantId, query)}`)
 
-function pageOf(tenantId: string, query: ListedBy): FragmentSqlToken {
-  const { sortBy, descending, count, startIndex } = query
+function pageOf(tenantId: string, query: GroupPage): FragmentSqlToken {
+  const { sortBy, descending, count, startIndex, behind = sql.fragment`0` } = query
+  const first = sql.fragment`${startIndex - 1}::bigint - (${behind})`
   const by = compared(tenantId, sortBy ?? 'id')
   if (!by || by.equals) throw invalidField('sortBy', `Groups cannot be sorted by ${sortBy?.slice(0, 200)}.`)
   const direction = descending ? sql.fragment`desc` : sql.fragment`asc`
   return sql.fragment`
     from ${matching(tenantId, query)}
-    order by ${by.value} ${direction}, g.id limit ${count} offset ${startIndex - 1}`
+    order by ${by.value} ${direction}, g.id limit greatest(0, least(${count}::bigint, ${first} + ${count})) offset greatest(0, ${first})`
 }
 
 /** How many groups match. */
@@ -97,19 +101,29 @@ export const countAllGroups = (tx: Read, tenantId: string): Promise<number> =>
 
 const memberRow = z.object({ group_id: z.uuid(), member_id: z.uuid() })
 
-/** The members of groups: of these, or of those of a page. */
-export function listMembersOf(
+/** More than the longest body can name. */
+const maxMembers = 30_000
+
+/** The members of groups: of these, or of those of a page. 400 `too_many` for more than an answer can have. */
+export async function listMembersOf(
   read: Read,
   tenantId: string,
-  of: { ids: readonly string[] } | ListedBy,
+  of: { ids: readonly string[] } | GroupPage,
 ): Promise<readonly z.infer<typeof memberRow>[]> {
   const groups =
     'filter' in of
       ? sql.fragment`in (select g.id ${pageOf(tenantId, of)})`
       : sql.fragment`= any(${sql.array([...of.ids], 'uuid')})`
-  return read.any(sql.type(memberRow)`
+  const members = await read.any(sql.type(memberRow)`
     select group_id, member_id from directory_group_members
-    where tenant_id = ${tenantId} and group_id ${groups} order by group_id, member_id`)
+    where tenant_id = ${tenantId} and group_id ${groups} order by group_id, member_id limit ${maxMembers + 1}`)
+  if (members.length > maxMembers)
+    throw new ApiError(
+      400,
+      'too_many',
+      `The groups have more than ${maxMembers} members. Ask with excludedAttributes=members, or a smaller count.`,
+    )
+  return members
 }
 
 const taken = () => uniqueness('Another group has this displayName.')

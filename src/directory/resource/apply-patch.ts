@@ -1,10 +1,17 @@
-import { isDeepStrictEqual } from 'node:util'
 import { filter as tester } from 'scim2-parse-filter'
 import { invalidField } from '../../errors.ts'
 import type { Attribute, ResourceType } from '../schema/attributes.ts'
 import { mutability, scimFault } from '../scim-error.ts'
 import { type AttributePath, attributePath } from './attribute-path.ts'
-import { attributeValue, isNothing, type Json, singleValue, withOnePrimary } from './attribute-value.ts'
+import {
+  assertFew,
+  attributesIn,
+  attributeValue,
+  isNothing,
+  type Json,
+  singleValue,
+  withOnePrimary,
+} from './attribute-value.ts'
 import type { Filter } from './parse-filter.ts'
 
 /** An operation of a PATCH (RFC 7644 §3.5.2); `op` in any case. */
@@ -16,69 +23,99 @@ export interface Operation {
 
 type Verb = 'add' | 'replace' | 'remove'
 
+/** How many values the operations of a body can look at, times the conditions of their filters. */
+const maxWork = 50_000
+
+/** A resource while it changes. */
+interface Edit {
+  type: ResourceType
+  resource: Json
+  /** What of `maxWork` is used. */
+  work: number
+}
+
 /** The resource after the operations. 400 `invalid_path`, `invalid_filter`, `no_target` and `validation_error`. */
 export function applyPatch(type: ResourceType, resource: Json, operations: readonly Operation[]): Json {
-  const after = structuredClone(resource)
+  const edit = { type, resource: structuredClone(resource), work: 0 }
   for (const { op, path, value } of operations) {
     const verb = op.toLowerCase()
     if (verb !== 'add' && verb !== 'replace' && verb !== 'remove')
       throw invalidField('op', 'An operation is add, replace or remove.')
-    if (path === undefined || path === '') applyAll(type, after, verb, value)
-    else applyAt(type, after, verb, path, value)
+    if (path === undefined || path === '') applyAll(edit, verb, value)
+    else applyAt(edit, verb, path, value)
   }
-  return after
+  return edit.resource
 }
 
 /** The resource that a body describes: each of its members as if it were added to nothing. Unknown ones are dropped. */
 export function readResource(type: ResourceType, body: object): Json {
-  const resource = {}
-  applyAll(type, resource, 'add', body)
-  return resource
+  const edit = { type, resource: {}, work: 0 }
+  applyAll(edit, 'add', body)
+  return edit.resource
 }
 
 /** An operation without a path: its value has the attributes, and with Entra also paths, as names. */
-function applyAll(type: ResourceType, resource: Json, verb: Verb, value: unknown): void {
+function applyAll(edit: Edit, verb: Verb, value: unknown): void {
   if (verb === 'remove') throw scimFault('no_target', 'Say by path what to remove.')
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw invalidField('value', 'Without a path the value is an object of attributes.')
-  for (const [name, member] of Object.entries(value)) {
-    const path = attributePath(type, name)
+  for (const [name, member] of attributesIn(value)) {
+    const path = attributePath(edit.type, name)
     if (!path || path.attribute?.mutability === 'readOnly') continue
-    if (path.attribute) set(resource, verb, path, path.attribute, member)
+    if (path.attribute) set(edit, verb, path, path.attribute, member)
     else if (typeof member === 'object' && member !== null)
-      for (const [inner, given] of Object.entries(member)) {
-        const within = attributePath(type, `${path.extension!.id}:${inner}`)
-        if (within?.attribute) set(resource, verb, within, within.attribute, given)
+      for (const [inner, given] of attributesIn(member)) {
+        const within = attributePath(edit.type, `${path.extension!.id}:${inner}`)
+        if (within?.attribute) set(edit, verb, within, within.attribute, given)
       }
   }
 }
 
-function applyAt(type: ResourceType, resource: Json, verb: Verb, text: string, value: unknown): void {
+function applyAt(edit: Edit, verb: Verb, text: string, value: unknown): void {
+  const { type, resource } = edit
   const path = attributePath(type, text)
   if (!path) throw scimFault('invalid_path', `A ${type.name} has no attribute ${text.slice(0, 200)}.`)
   const { attribute, extension } = path
   if (attribute?.mutability === 'readOnly') throw mutability(`${attribute.name} cannot be changed.`)
-  if (attribute) set(resource, verb, path, attribute, value)
+  if (attribute) set(edit, verb, path, attribute, value)
   else if (verb === 'remove') delete resource[extension!.id]
-  else applyAll(type, resource, verb, { [extension!.id]: value })
+  else applyAll(edit, verb, { [extension!.id]: value })
 }
 
-function set(resource: Json, verb: Verb, path: AttributePath, attribute: Attribute, value: unknown): void {
+function set(edit: Edit, verb: Verb, path: AttributePath, attribute: Attribute, value: unknown): void {
+  const { resource } = edit
   const { extension } = path
   const target = extension ? (resource[extension.id] ?? {}) : resource
   const before = target[attribute.name]
+  if (attribute.multiValued) spend(edit, before, value, path.filter)
   const after =
     attribute.multiValued && (path.filter || path.sub)
       ? changedItems(verb, path, attribute, before ?? [], value)
       : path.sub
         ? withSub(before, path.sub, verb, value)
         : wholeValue(verb, attribute, before, value)
+  if (attribute.multiValued) assertFew(attribute, after ?? [])
   if (isNothing(after) || (typeof after === 'object' && Object.keys(after).length === 0))
     delete target[attribute.name]
   else target[attribute.name] = after
   if (!extension) return
   if (Object.keys(target).length === 0) delete resource[extension.id]
   else resource[extension.id] = target
+}
+
+const lengthOf = (value: unknown) => (Array.isArray(value) ? value.length : 1)
+
+/** Counts the work of a change of a list. */
+function spend(edit: Edit, before: unknown, value: unknown, filter: Filter | null): void {
+  edit.work += (lengthOf(before) + lengthOf(value)) * (filter ? conditionsIn(filter) : 1)
+  if (edit.work > maxWork)
+    throw invalidField('Operations', 'The operations look at too many values. Send fewer at once.')
+}
+
+function conditionsIn(filter: Filter): number {
+  if ('filters' in filter) return filter.filters.reduce((sum, one) => sum + conditionsIn(one), 0)
+  if ('valFilter' in filter) return conditionsIn(filter.valFilter)
+  return 'filter' in filter ? conditionsIn(filter.filter) : 1
 }
 
 function wholeValue(verb: Verb, attribute: Attribute, before: Json, value: unknown): Json {
@@ -94,12 +131,15 @@ function wholeValue(verb: Verb, attribute: Attribute, before: Json, value: unkno
 
 const keyOf = (item: Json) => item?.value ?? item
 
+const wholeKey = (item: object) => JSON.stringify(Object.entries(item).sort())
+const valueKey = ({ value, type }: Json) => JSON.stringify([value, type])
+
 /** Both lists, with the newer of two items that have the same value. */
 function union(before: Json[], given: Json[]): Json[] {
-  const added = given.filter((item) => !before.some((one) => isDeepStrictEqual(one, item)))
-  const isReplaced = (one: Json) =>
-    one?.value !== undefined && added.some((item) => item.value === one.value && item.type === one.type)
-  return [...before.filter((one) => !isReplaced(one)), ...added]
+  const known = new Set(before.map(wholeKey))
+  const added = given.filter((item) => !known.has(wholeKey(item)))
+  const newer = new Set(added.map(valueKey))
+  return [...before.filter((one) => one.value === undefined || !newer.has(valueKey(one))), ...added]
 }
 
 /** Entra removes members by a list of values. */
@@ -130,7 +170,8 @@ function changedItems(
     return verb === 'remove' ? undefined : { ...item, ...singleValue(attribute, value) }
   }
   const after = before.map((item) => (isMatch(item) ? changed(item) : item))
-  if (verb !== 'remove' && !before.some(isMatch)) after.push(changed(filter ? impliedBy(filter) : {}))
+  if (verb !== 'remove' && !before.some(isMatch))
+    after.push(changed(filter ? singleValue(attribute, impliedBy(filter)) : {}))
   const last = after.findLastIndex((item, i) => item?.primary === true && before[i]?.primary !== true)
   const one =
     last < 0

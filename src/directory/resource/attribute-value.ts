@@ -8,6 +8,24 @@ export type Json = any
 const maxText = 4_096
 const maxItems = 500
 
+export const assertFew = (attribute: Attribute, items: readonly unknown[]): void => {
+  if (items.length > maxItems)
+    throw invalidField(attribute.name, `${attribute.name} can have at most ${maxItems} values.`)
+}
+
+/** The members of an object of attributes. 400 for a name with spaces around it, or a second one that differs in case alone. */
+export function attributesIn(body: object): [string, unknown][] {
+  const entries = Object.entries(body)
+  const seen = new Set<string>()
+  for (const [name] of entries) {
+    const key = name.toLowerCase()
+    if (key !== key.trim() || seen.has(key))
+      throw invalidField('value', `Name ${name.trim().slice(0, 200)} once, without spaces around it.`)
+    seen.add(key)
+  }
+  return entries
+}
+
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
@@ -23,8 +41,7 @@ export function attributeValue(attribute: Attribute, value: unknown): Json {
   if (isNothing(value)) return undefined
   if (!attribute.multiValued) return singleValue(attribute, value)
   const items = Array.isArray(value) ? value : [value]
-  if (items.length > maxItems)
-    throw invalidField(attribute.name, `${attribute.name} can have at most ${maxItems} values.`)
+  assertFew(attribute, items)
   return withOnePrimary(
     items.map((item) => singleValue(attribute, item)).filter((item) => item !== undefined),
   )
