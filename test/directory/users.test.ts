@@ -300,3 +300,81 @@ t.test('what a policy denies of members, a directory cannot do', async (t) => {
   t.match(await directory.delete(`/Users/${body.id}`), scimError(403))
   t.equal((await directory.post('/Users', { userName: 'nobody' })).status, 201)
 })
+
+t.test('what a directory is refused leaves the account of another as it is', async (t) => {
+  const { owner, directory, domain } = await foundFirm()
+  const email = `kept@${domain}`
+  const stranger = await service.logIn(await service.register({ email }))
+  const isKept = async (why: string) => t.equal((await stranger.get('/api/v1/users/me/')).status, 200, why)
+  await expect(201, directory.post('/Users', { userName: 'taken' }))
+  t.match(
+    await directory.post('/Users', user('taken', { emails: [{ value: email }] })),
+    scimError(409, 'uniqueness'),
+  )
+  await isKept('the name is taken')
+  const waiting = await expect(201, directory.post('/Users', { userName: 'waits' }))
+  const headers = { 'if-match': 'W/"99"' }
+  t.match(await directory.put(`/Users/${waiting.id}`, user(email), { headers }), scimError(412))
+  await isKept('the version is old')
+  const at = `/api/v1/tenants/${owner.tenantId}/`
+  const allow = (allowed_email_domains: string[]) =>
+    expect(200, owner.patch(at, { settings: { allowed_email_domains } }))
+  await allow(['elsewhere.example', owner.email.split('@')[1]!])
+  t.match(await directory.post('/Users', user(email)), scimError(400))
+  await isKept('the tenant does not accept the domain')
+  await allow([])
+  await expect(
+    201,
+    owner.post('/api/v1/policies/', { name: 'No', effect: 'deny', actions: ['member:create'] }),
+  )
+  t.match(await directory.post('/Users', user(email)), scimError(403))
+  await isKept('a policy denies it')
+})
+
+t.test('an invitation that a directory takes over gives no role that its inviter has lost', async (t) => {
+  const { owner, directory, members } = await foundFirm()
+  const [inviter, person] = [await service.signUp(), await service.signUp()]
+  const { id } = await expect(201, owner.post(members, { user_id: inviter.id, roles: ['owner'] }))
+  await inviter.switchTo(owner.tenantId)
+  const tenant = `/api/v1/tenants/${owner.tenantId}/`
+  await expect(201, inviter.post(`${tenant}invitations/`, { email: person.email, roles: ['admin'] }))
+  await expect(200, owner.patch(`${members}${id}/`, { roles: directory.account.roles }))
+  await expect(201, directory.post('/Users', user(person.email)))
+  await query(
+    service.databases.superuser,
+    `update users set email_verified_at = now() where email = '${person.email}'`,
+  )
+  const token = tokenIn(await service.mailTo(person.email, 'invit'))
+  t.match(await person.post('/api/v1/invitations/accept/', { token }), {
+    status: 400,
+    body: { code: 'invitation_invalid' },
+  })
+  t.same(await memberOf(owner, members, person.email), undefined)
+})
+
+t.test('a directory neither removes nor lifts what a person suspended', async (t) => {
+  const { owner, directory, domain, members } = await foundFirm()
+  const email = `banned@${domain}`
+  const { id } = await expect(201, directory.post('/Users', user(email)))
+  const set = (active: boolean) =>
+    expect(200, directory.patch(`/Users/${id}`, patch({ op: 'replace', path: 'active', value: active })))
+  await set(false)
+  await expect(200, owner.patch(`${members}${id}/`, { status: 'suspended' }))
+  t.match(await set(true), { active: false }, 'a person took the suspension over')
+  t.match(await directory.delete(`/Users/${id}`), scimError(409, 'mutability'))
+  t.match(await memberOf(owner, members, email), { id, status: 'suspended' })
+  await expect(200, owner.patch(`${members}${id}/`, { status: 'active' }))
+  await set(false)
+  t.equal((await directory.delete(`/Users/${id}`)).status, 204, 'its own suspension is no obstacle')
+})
+
+t.test('a tenant has a bounded number of Users who wait', async (t) => {
+  const { owner, directory, domain } = await foundFirm()
+  await query(
+    service.databases.superuser,
+    `insert into directory_users (tenant_id, id, user_name, display_name, active, is_pending, document, created_at, updated_at)
+     select '${owner.tenantId}', gen_random_uuid(), 'w' || i, '', true, true, '{}', now(), now() from generate_series(1, 10000) i`,
+  )
+  t.match(await directory.post('/Users', { userName: 'one more' }), scimError(409))
+  t.equal((await directory.post('/Users', user(`more@${domain}`))).status, 201, 'members are not counted')
+})

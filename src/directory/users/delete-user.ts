@@ -5,6 +5,7 @@ import type { Caller } from '../../request/caller.ts'
 import { cancelInvitationTo } from '../../tenancy/invitations/cancel-invitation.ts'
 import { endMembership } from '../../tenancy/members/remove-member.ts'
 import { findMember } from '../../tenancy/members/store.ts'
+import { mutability } from '../scim-error.ts'
 import { assertNotMaker } from './change-status.ts'
 import { recordUser } from './save-user.ts'
 import { deletePendingUser, type UserRow } from './store.ts'
@@ -12,7 +13,7 @@ import { describeUser, resourceOf } from './user-resource.ts'
 
 /**
  * Deletes a User with its membership, or its invitation. The person stays. The transaction must hold the tenant's lock. 409 `mutability`
- * for the person who made the directory's key, and `last_owner`; 403 where a policy denies the service account to remove members.
+ * for the person who made the directory's key and for a member whom a person suspended, and `last_owner`; 403 where a policy denies the service account to remove members.
  */
 export async function deleteUser(tx: Tx, { clock }: Deps, caller: Caller, row: UserRow): Promise<void> {
   const { tenantId } = caller
@@ -33,6 +34,8 @@ export async function deleteUser(tx: Tx, { clock }: Deps, caller: Caller, row: U
       })
     )
       throw new ApiError(403, 'permission_denied', 'A policy denies the directory member:delete.')
+    if (row.status === 'suspended' && !row.suspended_by_directory)
+      throw mutability('An administrator suspended this member, and only they can remove it.')
     const member = await findMember(tx, tenantId, id)
     if (member) await endMembership(tx, caller, member, at)
   }

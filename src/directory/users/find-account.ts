@@ -6,6 +6,7 @@ import { findUserByEmail } from '../../identity/users/store.ts'
 import type { Caller } from '../../request/caller.ts'
 import { findVoucher } from '../../tenancy/domains/store.ts'
 import { findPerson, type Person } from '../../tenancy/members/person-store.ts'
+import { isDenied } from './join-user.ts'
 import { isOfMember } from './store.ts'
 
 /** Who has the address of a User that is no member yet. */
@@ -20,7 +21,8 @@ export interface Account {
 
 /**
  * Finds the person who has an address. One that nobody has proven yet is proven by the tenant's verified domain: the account
- * starts anew, without what its maker set up, as after a reset by an operator. Nothing changes for an address of a member.
+ * starts anew, without what its maker set up, as after a reset by an operator. Nothing changes for an address of a member, nor
+ * where a policy denies the service account to add members.
  */
 export function findAccount(deps: Deps, caller: Caller, email: string): Promise<Account> {
   const { tenantId, requestInfo } = caller
@@ -34,7 +36,8 @@ export function findAccount(deps: Deps, caller: Caller, email: string): Promise<
     const isVouched = voucher === 'owner'
     if (!found) return { isVouched, person: null, isDeactivated: false }
     const { id, first_name: firstName, email_verified_at } = found
-    if (isVouched && !isMember && email_verified_at === null && found.is_active) {
+    const starts = isVouched && !isMember && email_verified_at === null && found.is_active
+    if (starts && !isDenied(caller, 'member:create', email)) {
       const proof = { person: { id, email, firstName }, passwordHash: unusableHash() }
       await resetPassword(deps, tx, { ...proof, tenantId, bySystem: true, requestInfo, at })
     }

@@ -67,9 +67,16 @@ export async function joinUser(
   return { isMember: true, madeUserId: known ? null : person.id }
 }
 
-function assertNotDenied(caller: Caller, action: 'member:create' | 'invitation:create', email: string): void {
+type Joining = 'member:create' | 'invitation:create'
+
+/** Whether a policy denies the directory to make the person with this address a member, or to invite them. */
+export function isDenied(caller: Caller, action: Joining, email: string): boolean {
   const type = action === 'member:create' ? 'member' : 'invitation'
-  if (caller.denies(action, { type, fields: { email, roles: ['member'] } }))
+  return caller.denies(action, { type, fields: { email, roles: ['member'] } })
+}
+
+function assertNotDenied(caller: Caller, action: Joining, email: string): void {
+  if (isDenied(caller, action, email))
     throw new ApiError(403, 'permission_denied', `A policy denies the directory ${action}.`)
 }
 

@@ -4,6 +4,7 @@ import type { Tx } from '../../database/executor/transaction.ts'
 import { lockTenant } from '../../database/revisions.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import { DecidedPage } from '../../request/answer/decided-page.ts'
 import { assertAmong, Versioned } from '../../request/answer/etag.ts'
 import type { Caller } from '../../request/caller.ts'
@@ -24,7 +25,7 @@ import {
 } from '../scim-schemas.ts'
 import { deleteUser } from './delete-user.ts'
 import { type Account, findAccount } from './find-account.ts'
-import { changeUser, createUser } from './save-user.ts'
+import { assertCanJoin, changeUser, createUser } from './save-user.ts'
 import { countUsers, findUser, listUsers, lockUser, type UserRow } from './store.ts'
 import { type Described, describeUser, isActive, resourceOf, showUser } from './user-resource.ts'
 
@@ -55,8 +56,11 @@ export function userRoutes(deps: Deps): Route[] {
 
   /** Looks for the account of a User that can become a member. */
   const prepared = async (caller: Caller, row: UserRow | null, user: Described): Promise<Prepared> => {
-    const joins = (row === null || row.user_id === null) && user.active && user.email !== null
-    return { user, account: joins ? await findAccount(deps, caller, user.email!) : null, waits: false }
+    const { email, active } = user
+    if ((row !== null && row.user_id !== null) || !active || email === null)
+      return { user, account: null, waits: false }
+    await assertCanJoin(deps, caller, { ...user, email, id: row?.id ?? timeOrderedId(deps.clock()) })
+    return { user, account: await findAccount(deps, caller, email), waits: false }
   }
   /** Counts the mail that joining causes. Over a limit the User is made all the same, and waits. */
   const mailing = async <T>(change: () => Promise<T>, caller: Caller, made: Prepared): Promise<T> => {
@@ -90,7 +94,10 @@ export function userRoutes(deps: Deps): Route[] {
       versioned: true,
       load,
       resource,
-      prepare: ({ caller, body }, row) => prepared(caller, row, describeUser(after(row, body))),
+      prepare: ({ caller, body, ifMatch }, row) => {
+        assertAmong(ifMatch, row.version)
+        return prepared(caller, row, describeUser(after(row, body)))
+      },
       around: (change, { input, prepared }) => mailing(change, input.caller, prepared),
       act: async (tx, { caller, params, ifMatch, query }, before, made) => {
         const row = await load(tx, { caller, params })

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Tx } from '../../database/executor/transaction.ts'
+import { inTenant, type Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, notFound } from '../../errors.ts'
 import { changesBetween } from '../../messages/audit/append-audit.ts'
@@ -9,15 +9,19 @@ import type { Caller } from '../../request/caller.ts'
 import { overtaken } from '../../request/route.ts'
 import { cancelInvitationTo } from '../../tenancy/invitations/cancel-invitation.ts'
 import { nameMember } from '../../tenancy/members/name-member.ts'
+import { assertDomainAllowed } from '../../tenancy/tenants/email-domains.ts'
+import { findTenant } from '../../tenancy/tenants/store.ts'
 import { uniqueness } from '../scim-error.ts'
 import { changeStatus } from './change-status.ts'
 import type { Account } from './find-account.ts'
 import { joinUser } from './join-user.ts'
-import { findTaken, findUser, storeUser, type UserRow } from './store.ts'
+import { findTaken, findUser, hasPending, storeUser, type UserRow } from './store.ts'
 import { type Described, describeUser, isActive, resourceOf } from './user-resource.ts'
 
+const maxPending = 10_000
+
 /**
- * Makes a User and gives its row. The transaction must hold the tenant's lock. 409 `uniqueness`, and what `joinUser`
+ * Makes a User and gives its row. The transaction must hold the tenant's lock. 409 `uniqueness` and `limit_reached`, and what `joinUser`
  * throws; `overtaken` as there.
  */
 export async function createUser(
@@ -34,6 +38,12 @@ export async function createUser(
   const joined = await joinUser(tx, deps, caller, id, user, account)
   if (joined === overtaken) return overtaken
   const { isMember, madeUserId } = joined
+  if (!isMember && (await hasPending(tx, tenantId, maxPending)))
+    throw new ApiError(
+      409,
+      'limit_reached',
+      `At most ${maxPending} Users of a tenant can be made without a membership.`,
+    )
   storeUser(tx, { ...user, tenantId, id, ...namedBy(user, isMember), isPending: !isMember, madeUserId, at })
   await recordUser(tx, caller, at, {
     event: 'directory.user_created',
@@ -94,6 +104,23 @@ async function readUser(tx: Tx, tenantId: string, id: string): Promise<UserRow> 
   const user = await findUser(tx, tenantId, id)
   if (!user) throw notFound()
   return user
+}
+
+/** Throws 400 for a domain that the tenant does not accept, and 409 `uniqueness`, before anything is done to the account. */
+export async function assertCanJoin(
+  { db }: Deps,
+  caller: Caller,
+  user: Described & { id: string; email: string },
+): Promise<void> {
+  const { tenantId, userId } = caller
+  await inTenant(db, caller, async (tx) => {
+    const [tenant] = await Promise.all([
+      findTenant(tx, tenantId, userId),
+      assertFree(tx, { tenantId, ...user }),
+    ])
+    if (!tenant) throw notFound()
+    assertDomainAllowed(tenant.settings.allowed_email_domains, user.email, 'emails')
+  })
 }
 
 async function assertFree(

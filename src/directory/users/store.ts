@@ -147,6 +147,13 @@ export function storeUser(tx: Tx, user: StoredUser): void {
   )
 }
 
+/** Whether as many Users as this, or more, wait for a membership. */
+export async function hasPending(read: Read, tenantId: string, count: number): Promise<boolean> {
+  const last = await read.maybeOne(sql.type(idRow)`
+    select id from directory_users where tenant_id = ${tenantId} and is_pending order by id limit 1 offset ${count - 1}`)
+  return last !== null
+}
+
 /** Deletes a User that waits for a membership, also from its groups. */
 export function deletePendingUser(tx: Tx, tenantId: string, id: string): void {
   tx.later(

@@ -118,12 +118,13 @@ async function assertStillGivable(
   { role_ids, department_id, external_id, membership_id, invited_by }: Accepted,
 ): Promise<string[]> {
   const inviter = await findInviter(tx, tenantId, invited_by)
-  // A directory gives what its rules say, which their editors could give.
-  if (membership_id !== null && inviter && holds(inviter, 'scim:provision'))
-    return (await lockRolesById(tx, tenantId, role_ids)).map(({ id }) => id)
+  const roles = await lockRolesById(tx, tenantId, role_ids)
+  // What SCIM itself gives. An adopted invitation can give more, and its inviter must hold that.
+  const isPlain = department_id === null && roles.every((role) => role.is_system && role.name === 'member')
+  if (membership_id !== null && inviter && isPlain && holds(inviter, 'scim:provision'))
+    return roles.map(({ id }) => id)
   const describes = department_id !== null || external_id !== null
   if (!inviter || (describes && !holds(inviter, 'policy:update'))) throw invitationInvalid()
-  const roles = await lockRolesById(tx, tenantId, role_ids)
   if (roles.length < role_ids.length || firstExcess(inviter, roles)) throw invitationInvalid()
   return role_ids
 }

@@ -91,3 +91,10 @@ export function addPersonMemberships(tx: Tx, tenantId: string, userIds: readonly
 export function deletePersonMembership(tx: Tx, tenantId: string, userId: string): void {
   tx.later(sql.unsafe`delete from person_memberships where tenant_id = ${tenantId} and user_id = ${userId}`)
 }
+
+/** A suspension that a directory made is that of a person from now on: no directory lifts it. */
+export function takeOverSuspension(tx: Tx, { tenantId, id }: { tenantId: string; id: string }): void {
+  tx.later(sql.unsafe`
+    update memberships set suspended_by_directory = false
+    where tenant_id = ${tenantId} and id = ${id} and suspended_by_directory`)
+}

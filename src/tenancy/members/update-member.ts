@@ -16,6 +16,7 @@ import { checkAttributes } from './check-attributes.ts'
 import { assertCanChange, assertOwnerRemains, type Changed } from './keep-owners.ts'
 import { auditedMember, type MemberChange } from './member-schemas.ts'
 import { nameMember } from './name-member.ts'
+import { takeOverSuspension } from './person-store.ts'
 import { recordMemberChange } from './record-member-change.ts'
 import { changeMember, type MemberRow, replaceRoles } from './store.ts'
 
@@ -47,6 +48,7 @@ export async function updateMember(
     change.department_id && requireDepartment(tx, tenantId, change.department_id, 'department_id'),
     change.manager_id && requireManager(tx, tenantId, change.manager_id, member.user_id ?? memberId),
   ])
+  if (change.status === 'suspended') takeOverSuspension(tx, { tenantId, id: memberId })
   const changed = changedMember(member, roles, change, at)
   if (!changed) return member
   if (roles) replaceRoles(tx, { tenantId, memberId, roleIds: roles.map((role) => role.id) })
