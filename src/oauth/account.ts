@@ -1,5 +1,7 @@
 import { readInTenant } from '../database/executor/read.ts'
+import { asSystem } from '../database/executor/transaction.ts'
 import { isCounting } from '../identity/sessions/counting-factor.ts'
+import { checkWay } from '../identity/sign-in/way-in.ts'
 import type { PageDeps } from '../pages/sign-in/calls.ts'
 import type { AuthContext } from '../request/caller.ts'
 import { listNamesDownTo } from '../tenancy/departments/store.ts'
@@ -38,6 +40,26 @@ export function livingOf(auth: AuthContext | null): AuthContext | null {
   if (connection !== null && connection.tenantId !== auth.tenant?.id) return null
   if (auth.tenant?.requireSso && connection === null && !breaksGlass(auth)) return null
   return auth.membership?.status === 'active' && auth.tenant?.status === 'active' ? auth : null
+}
+
+/** Whether the connection of a session, if it has one, still lets its person in with what they may do by now. */
+export async function isWayOpen(
+  deps: PageDeps,
+  { session, tenant, membership }: AuthContext,
+): Promise<boolean> {
+  const { connection, amr } = session
+  if (connection === null) return true
+  if (!tenant || !membership) return false
+  const entered = {
+    tenant_id: tenant.id,
+    membership_id: membership.id,
+    is_owner: isOwner(membership),
+    requires_sso: tenant.requireSso,
+  }
+  const way = await asSystem(deps.db, 'what the activator of a connection held is not for the API', (tx) =>
+    checkWay(deps, tx, { connection, membership: entered, amr }),
+  )
+  return way.kind === 'open'
 }
 
 /**

@@ -1,6 +1,7 @@
 import * as oidc from 'openid-client'
 import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
+import { query } from '../helpers/query.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { eventsOf, expect } from '../tenancy/staff.ts'
 import { invalidGrant, openApplication, tokensFor } from './relying-party.ts'
@@ -61,6 +62,44 @@ t.test('introspection says what would happen now, to the client of the token alo
   await expect(204, firm.delete(`${members}${id}/`))
   t.equal(await isActive(tokens.access_token), false, 'the person was removed')
   t.equal(await isActive(tokens.refresh_token!), false)
+})
+
+t.test('the tokens of a session by a connection end with it, and with what its activator held', async (t) => {
+  const firm = await service.signUp()
+  const app = await openApplication(service, firm)
+  const oidcFields = { issuer: 'https://login.example', client_id: 'bailiwick', client_secret: 'very-secret' }
+  const made = { name: 'Nordwind', kind: 'oidc', oidc: oidcFields }
+  const { id } = await expect(201, firm.post('/api/v1/connections/', made))
+  const connection = `/api/v1/connections/${id}/`
+  const asActive = (systemRole: string) =>
+    query(
+      service.databases.superuser,
+      `update connections set status = 'active', activated_by = '${firm.id}', activated_at = now(),
+         activator = '{"systemRoles":["${systemRole}"],"permissions":[]}', version = version + 1 where id = '${id}'`,
+    )
+  await asActive('admin')
+  const confinedTokens = async (role: string) => {
+    const person = await colleague(service, firm, role)
+    const { tokens } = await tokensFor(service, app, person, offline)
+    await query(
+      service.databases.superuser,
+      `update sessions set connection_id = '${id}', confined_to = '${firm.tenantId}' where user_id = '${person.id}'`,
+    )
+    return tokens
+  }
+  const tokens = await confinedTokens('admin')
+  const renewed = await oidc.refreshTokenGrant(app.config, tokens.refresh_token!)
+  await asActive('member')
+  await t.rejects(
+    oidc.refreshTokenGrant(app.config, renewed.refresh_token!),
+    invalidGrant,
+    'more than the activator held',
+  )
+  const ofMember = await confinedTokens('member')
+  const last = await oidc.refreshTokenGrant(app.config, ofMember.refresh_token!)
+  await expect(200, firm.patch(connection, { status: 'disabled' }))
+  await expect(200, firm.patch(connection, { jit: 'verified_domains' }))
+  await t.rejects(oidc.refreshTokenGrant(app.config, last.refresh_token!), invalidGrant, 'disabled')
 })
 
 t.test('who asks shows who they are, and the answers are not stored', async (t) => {

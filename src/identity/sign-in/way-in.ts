@@ -28,7 +28,7 @@ export type Way = ReturnType<typeof open> | Refused
 interface Entering {
   /** By which the session began; null: by another way. */
   connection: Connection | null
-  membership: Membership
+  membership: Pick<Membership, 'tenant_id' | 'membership_id' | 'is_owner' | 'requires_sso'>
   /** The factors shown so far (RFC 8176). */
   amr: readonly string[]
 }

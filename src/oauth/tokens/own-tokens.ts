@@ -2,7 +2,7 @@ import { nilUuid } from '../../crypto/uuid.ts'
 import { readInTenant } from '../../database/executor/read.ts'
 import type { PageDeps } from '../../pages/sign-in/calls.ts'
 import { isDeniedByNow } from '../access/denied-by-now.ts'
-import { isStill, livePerson, livingOf } from '../account.ts'
+import { isStill, isWayOpen, livePerson, livingOf } from '../account.ts'
 import { ownOf } from '../client-metadata.ts'
 import { readClientId } from '../clients/client-id.ts'
 import { ownState } from '../due.ts'
@@ -89,5 +89,6 @@ export async function personOf({ deps }: Parts, ctx: OidcContext, client: Librar
       ? livingOf(read?.person ?? null)
       : await livePerson(deps, { tenantId, userId, sessionId: String(token.sessionUid) })
   if (!grant || !person || !isStill((grant as OwnGrant).auth, person)) return null
+  if (!(await isWayOpen(deps, person))) return null
   return (await isDeniedByNow(deps, ctx, client, person, grant as OwnGrant)) ? null : person
 }

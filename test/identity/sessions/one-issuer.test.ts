@@ -63,6 +63,7 @@ t.test('one file makes the proof that the way in is open', async (t) => {
     signIn('continue-session'),
     signIn('sign-in'),
     signIn('way-in'),
+    'src/oauth/account.ts',
   ])
 })
 
