@@ -190,16 +190,27 @@ t.test(
   },
 )
 
-t.test('a connection that is disabled or deleted ends its sessions when they refresh', async (t) => {
+t.test('a connection that is disabled or deleted ends its sessions for good, and no others', async (t) => {
+  const revoked = { status: 401, body: { code: 'session_revoked' } }
   for (const end of ['disabled', 'deleted']) {
-    const { owner, connection, person } = await member()
+    const { owner, connection, person, elsewhere } = await member()
+    const refresh = ({ refresh }: Client) =>
+      service.call('POST', '/api/v1/auth/refresh/', { body: { refresh } })
     const path = `/api/v1/connections/${connection}/`
-    await (end === 'deleted' ? owner.delete(path) : owner.patch(path, { status: end }))
-    t.match(
-      await service.call('POST', '/api/v1/auth/refresh/', { body: { refresh: person.refresh } }),
-      { status: 401, body: { code: 'session_revoked' } },
-      end,
+    const { status } = await (end === 'deleted' ? owner.delete(path) : owner.patch(path, { status: end }))
+    t.equal(status, end === 'deleted' ? 204 : 200)
+    t.match(await person.get('/api/v1/users/me/'), revoked, `${end}: at once`)
+    t.match(await refresh(person), revoked, end)
+    const told = await rowsOf(
+      database,
+      `select data, actor_id from events where tenant_id = '${owner.tenantId}' and type = 'identity.session_revoked'`,
     )
+    const session_id = claimsOf(person.access).sid
+    t.strictSame(told, [{ data: { user_id: person.id, session_id }, actor_id: owner.id }])
+    t.equal((await refresh(elsewhere)).status, 200)
+    if (end === 'deleted') continue
+    t.match(await owner.patch(path, { jit: 'verified_domains' }), { status: 200, body: { status: 'draft' } })
+    t.match(await refresh(person), revoked, 'a draft revives none')
   }
 })
 

@@ -1,6 +1,7 @@
 import type { Tx } from '../../database/executor/transaction.ts'
 import type { Versions } from '../../database/version.ts'
 import type { Deps } from '../../deps.ts'
+import { endSessionsOfConnection } from '../../identity/sessions/end-session.ts'
 import { changesBetween } from '../../messages/audit/append-audit.ts'
 import { recordChange } from '../../messages/audit/record-change.ts'
 import { assertAmong } from '../../request/answer/etag.ts'
@@ -8,7 +9,7 @@ import type { Caller } from '../../request/caller.ts'
 import { settingsOf } from './show-connection.ts'
 import { type ConnectionRow, deleteConnection } from './store.ts'
 
-/** Deletes a locked connection. */
+/** Deletes a locked connection, and ends the sessions by it. */
 export async function removeConnection(
   tx: Tx,
   { clock }: Pick<Deps, 'clock'>,
@@ -19,8 +20,10 @@ export async function removeConnection(
   assertAmong(versions, connection.version)
   const { tenantId } = caller
   const { id } = connection
+  const at = clock()
   deleteConnection(tx, { tenantId, id })
-  await recordChange(tx, caller, clock(), {
+  await endSessionsOfConnection(tx, caller, { tenantId, id }, at)
+  await recordChange(tx, caller, at, {
     event: 'tenant.connection_deleted',
     data: { connection_id: id },
     action: 'connection:delete',

@@ -82,7 +82,7 @@ export const connectionRoutes = (deps: Deps): Route[] => [
     tag,
     summary: 'Change, activate or disable a connection',
     description:
-      'Another issuer, client, entity id, certificate, `metadata_url`, `subject_attribute`, `mapping`, `jit` or `trusts_mfa` makes a draft of it. `status: "active"` takes `connection:activate` and a sign-in of yours that tried it.',
+      'Another issuer, client, entity id, certificate, `metadata_url`, `subject_attribute`, `mapping`, `jit` or `trusts_mfa` makes a draft of it. `status: "active"` takes `connection:activate` and a sign-in of yours that tried it. `disabled` ends the sessions that began by it.',
     body: connectionChange,
     shownBody: withoutSecret,
     status: 200,
@@ -121,6 +121,7 @@ export const connectionRoutes = (deps: Deps): Route[] => [
     action: 'connection:delete',
     tag,
     summary: 'Delete a connection',
+    description: 'Sessions that began by it end, also those of applications.',
     status: 204,
     answer: null,
     versioned: true,

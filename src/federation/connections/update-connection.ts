@@ -3,6 +3,7 @@ import type { Tx } from '../../database/executor/transaction.ts'
 import type { Versions } from '../../database/version.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, invalidField, invalidState } from '../../errors.ts'
+import { endSessionsOfConnection } from '../../identity/sessions/end-session.ts'
 import { changesBetween } from '../../messages/audit/append-audit.ts'
 import { recordChange } from '../../messages/audit/record-change.ts'
 import { assertAmong } from '../../request/answer/etag.ts'
@@ -63,6 +64,7 @@ export async function updateConnection(
     sealed: secret === undefined ? null : sealSecret(deps, { tenantId, id }, secret),
     activator: isActivated ? holderOf(caller) : null,
   })
+  if (status === 'disabled') await endSessionsOfConnection(tx, caller, { tenantId, id }, at)
   await recordChange(tx, caller, at, {
     event: isActivated ? 'tenant.connection_activated' : 'tenant.connection_updated',
     data: { connection_id: id },

@@ -3,8 +3,8 @@ import type { Deps } from '../../deps.ts'
 import { notFound } from '../../errors.ts'
 import { appendAudit, doneBy } from '../../messages/audit/append-audit.ts'
 import { appendEvents } from '../../messages/outbox/append-event.ts'
-import type { Caller } from '../../request/caller.ts'
-import { type EndReason, endOldestSessions, endSession, endSessionsOf } from './store.ts'
+import type { Caller, Connection } from '../../request/caller.ts'
+import { type EndReason, endOldestSessions, endSession, endSessionsBy, endSessionsOf } from './store.ts'
 
 interface Ended {
   userId: string
@@ -53,6 +53,22 @@ export async function endSessions(
   const sessionIds = await endSessionsOf(tx, sessions)
   await recordRevoked(tx, { ...sessions, sessionIds })
   return sessionIds.length
+}
+
+/** Ends the sessions by a connection of the caller's tenant, with an event for each, and the sign-ins that wait for a second factor. */
+export async function endSessionsOfConnection(
+  tx: Tx,
+  { userId: actorId, requestInfo: { requestId } }: Caller,
+  connection: Connection,
+  at: number,
+): Promise<void> {
+  const ended = await endSessionsBy(tx, connection, at)
+  const { tenantId } = connection
+  await appendEvents(
+    tx,
+    { type: 'identity.session_revoked', tenantId, actorId, requestId, at },
+    ended.map(({ id, user_id }) => ({ subject: user_id, data: { user_id, session_id: id } })),
+  )
 }
 
 /** Sessions of grants do not count among those of a person's own sign-ins, and have a limit of their own. */

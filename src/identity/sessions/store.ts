@@ -9,7 +9,7 @@ import { sessionRevoked } from '../../errors.ts'
 import { defineList, type ListPage } from '../../lists/list.ts'
 import { type EndedSession, endingSessions } from '../../messages/logouts/store.ts'
 import type { Caller, Connection } from '../../request/caller.ts'
-import { endPendingSessions } from '../sign-in/pending-store.ts'
+import { endPendingSessions, endPendingSessionsBy } from '../sign-in/pending-store.ts'
 import { recordSessionsEnded } from '../users/store.ts'
 
 /** Authentication context class references: one factor, or two (NIST SP 800-63B). */
@@ -210,7 +210,7 @@ export async function endSession(
     sql.fragment`
       update sessions set ended_at = ${instant(session.at)}, end_reason = ${session.reason}
       where id = ${session.id} and user_id = ${session.userId} and ended_at is null ${ofKind} ${visible}
-      returning id, tenant_id`,
+      returning id, tenant_id, user_id`,
     session.at,
   )
   return ended.length > 0
@@ -231,11 +231,33 @@ export async function endSessionsOf(
     sql.fragment`
       update sessions set ended_at = ${instant(sessions.at)}, end_reason = ${sessions.reason}
       where user_id = ${sessions.userId} and ended_at is null and id is distinct from ${sessions.exceptId}::uuid
-      returning id, tenant_id`,
+      returning id, tenant_id, user_id`,
     sessions.at,
   )
   await endPendingSessions(tx, sessions)
   return idsOf(ended)
+}
+
+/**
+ * Ends every live session that began by a connection, and every sign-in by it that waits for a second factor; returns the
+ * sessions. In the connection's tenant.
+ */
+export async function endSessionsBy(
+  tx: Tx,
+  connection: Connection,
+  at: number,
+): Promise<readonly EndedSession[]> {
+  const ended = await endingSessions(
+    tx,
+    sql.fragment`
+      update sessions set ended_at = ${instant(at)}, end_reason = 'revoked'
+      where confined_to = ${connection.tenantId} and connection_id = ${connection.id} and ended_at is null
+      returning id, tenant_id, user_id`,
+    at,
+    { endsGrants: true },
+  )
+  endPendingSessionsBy(tx, connection, at)
+  return ended
 }
 
 /** Ends a person's own sessions except the newest `kept`, or those of grants; returns their ids. As the system role. */
@@ -251,7 +273,7 @@ export async function endOldestSessions(
         select id from sessions
         where user_id = ${sessions.userId} and ended_at is null and (kind = 'grant') = ${sessions.ofGrants}
         order by created_at desc, id desc offset ${sessions.kept}))
-      returning id, tenant_id`,
+      returning id, tenant_id, user_id`,
     sessions.at,
   )
   return idsOf(ended)
@@ -340,7 +362,7 @@ export async function endSomeSessions(tx: Tx, at: number, limit: number): Promis
     sql.fragment`
       update sessions set ended_at = ${instant(at)}, end_reason = 'revoked'
       where ended_at is null and id = any(array(select id from sessions where ended_at is null limit ${limit}))
-      returning id, tenant_id`,
+      returning id, tenant_id, user_id`,
     at,
   )
   return ended.map(({ tenant_id }) => tenant_id)

@@ -92,6 +92,13 @@ export async function endPendingSessions(
     where user_id = ${userId} and ended_at is null and expires_at > ${now}`)
 }
 
+/** Ends every sign-in by a connection that waits for a second factor. In the connection's tenant. */
+export function endPendingSessionsBy(tx: Tx, { tenantId, id }: Connection, at: number): void {
+  tx.later(sql.unsafe`
+    update pending_sessions set ended_at = ${instant(at)}
+    where confined_to = ${tenantId} and connection_id = ${id} and ended_at is null`)
+}
+
 /** Ends up to `limit` waiting sign-ins of the whole installation; returns how many. As the system role. */
 export async function endSomePendingSessions(tx: Tx, at: number, limit: number): Promise<number> {
   const { rowCount } = await tx.query(sql.unsafe`

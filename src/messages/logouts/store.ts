@@ -23,27 +23,34 @@ export type EndedGrant = z.infer<typeof grantRow>
 
 const columns = sql.fragment`tenant_id, client_id, user_id, sid`
 
-const sessionRow = z.object({ id: z.uuid(), tenant_id: z.uuid() })
+const sessionRow = z.object({ id: z.uuid(), tenant_id: z.uuid(), user_id: z.uuid() })
 const sessionOrGrant = z.union([sessionRow, grantRow.extend({ id: z.null() })])
 
-/** A session that ended, and the tenant in which it began. */
+/** A session that ended, the tenant in which it began, and its person. */
 export type EndedSession = z.infer<typeof sessionRow>
 
 /**
- * Ends sessions by `update`, which returns `id, tenant_id` of each, with the codes and tokens of their grants. A grant that has a
- * session of its own outlives that of its browser, but its client is told. As the system role.
+ * Ends sessions by `update`, which returns `id, tenant_id, user_id` of each, with the codes and tokens of their grants. A grant that has a
+ * session of its own outlives that of its browser, but its client is told. As the system role; in a tenant with
+ * `endsGrants`, for sessions that end together with those of their grants.
  */
-export async function endingSessions(tx: Tx, update: FragmentSqlToken, at: number): Promise<EndedSession[]> {
+export async function endingSessions(
+  tx: Tx,
+  update: FragmentSqlToken,
+  at: number,
+  { endsGrants = false } = {},
+): Promise<EndedSession[]> {
   const ids = sql.fragment`(array(select id from ended))`
+  const parted = sql.fragment`
+    update oauth_models set browser_session_id = null
+    where browser_session_id = any${ids} and session_id <> all${ids} returning ${columns}`
   const rows = await tx.any(sql.type(sessionOrGrant)`
     with ended as (${update}),
-      gone as (delete from oauth_models where session_id = any${ids} returning kind, ${columns}),
-      parted as (
-        update oauth_models set browser_session_id = null
-        where browser_session_id = any${ids} and session_id <> all${ids} returning ${columns})
-    select id, tenant_id, null::uuid as client_id, null::uuid as user_id, null::text as sid from ended
+      gone as (delete from oauth_models where session_id = any${ids} returning kind, ${columns})
+      ${endsGrants ? sql.fragment`` : sql.fragment`, parted as (${parted})`}
+    select id, tenant_id, null::uuid as client_id, user_id, null::text as sid from ended
     union all select null, ${columns} from gone where kind = 'Grant'
-    union all select null, ${columns} from parted`)
+    ${endsGrants ? sql.fragment`` : sql.fragment`union all select null, ${columns} from parted`}`)
   const grants = rows.filter((row) => row.id === null)
   await oweLogouts(tx, grants, at)
   return rows.filter((row) => row.id !== null)
