@@ -42,7 +42,7 @@ export async function createUser(
     throw new ApiError(
       409,
       'limit_reached',
-      `At most ${maxPending} Users of a tenant can be made without a membership.`,
+      `At most ${maxPending} Users of a tenant can wait for a membership.`,
     )
   storeUser(tx, { ...user, tenantId, id, ...namedBy(user, isMember), isPending: !isMember, madeUserId, at })
   await recordUser(tx, caller, at, {

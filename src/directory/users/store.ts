@@ -150,7 +150,9 @@ export function storeUser(tx: Tx, user: StoredUser): void {
 /** Whether as many Users as this, or more, wait for a membership. */
 export async function hasPending(read: Read, tenantId: string, count: number): Promise<boolean> {
   const last = await read.maybeOne(sql.type(idRow)`
-    select id from directory_users where tenant_id = ${tenantId} and is_pending order by id limit 1 offset ${count - 1}`)
+    select d.id from directory_users d where d.tenant_id = ${tenantId} and d.is_pending
+      and not exists (select 1 from memberships m where m.tenant_id = ${tenantId} and m.id = d.id)
+    order by d.id limit 1 offset ${count - 1}`)
   return last !== null
 }
 
