@@ -83,7 +83,7 @@ interface World {
   service: Service
 }
 
-/** An application of a manifest, which asks nobody for a consent. */
+/** An application of a manifest, which asks no one for a consent. */
 async function openLogbook({ deps }: Service): Promise<string> {
   const id = manifestRowId('logbook', 'web')
   const fields = { name: 'Logbook', kind: 'web', redirect_uris: [callback], first_party: true }

@@ -110,7 +110,7 @@ t.test('a person with a proven address becomes a member, and a mail tells them',
   t.ok(await service.logIn(person), 'the password stays')
 })
 
-t.test('an address that nobody proved is proven by the domain: what a stranger set up is gone', async (t) => {
+t.test('an address never proved is proven by the domain: what a stranger set up is gone', async (t) => {
   const { owner, directory, domain, members } = await foundFirm()
   const email = `squatted@${domain}`
   const stranger = await service.logIn(await service.register({ email }))

@@ -20,7 +20,7 @@ export interface Account {
 }
 
 /**
- * Finds the person who has an address. One that nobody has proven yet is proven by the tenant's verified domain: the account
+ * Finds the person who has an address. One that is not proven yet is proven by the tenant's verified domain: the account
  * starts anew, without what its maker set up, as after a reset by an operator. Nothing changes for an address of a member, nor
  * where a policy denies the service account to add members.
  */
