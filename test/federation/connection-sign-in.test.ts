@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
+import { untilLocked } from '../helpers/lock-waits.ts'
 import { proveAddress } from '../helpers/prove-address.ts'
-import { query, rowsOf } from '../helpers/query.ts'
+import { query, rowsOf, withClient } from '../helpers/query.ts'
 import { type Client, type Json, startService } from '../helpers/service.ts'
+import { codeIn } from '../identity/otp/authenticator.ts'
 import { openPages } from '../pages/sign-in/page-client.ts'
 import { startProvider } from './provider.ts'
 
@@ -204,3 +206,52 @@ t.test('a draft and a disabled connection sign no one in', async (t) => {
   const pages = openPages(service)
   t.equal((await pages.visit(`/sign-in/with/${id}/`)).status, 404)
 })
+
+t.test(
+  'a sign-in that is under way when its connection is disabled or deleted keeps no session',
+  async (t) => {
+    for (const [end, isSecond] of [
+      ['disabled', false],
+      ['deleted', false],
+      ['disabled', true],
+    ] as const) {
+      const owner = await service.signUp()
+      const name = `${randomUUID()}.example`
+      await verify(owner, name)
+      const id = await connect(owner)
+      const person = await colleague(service, owner)
+      const email = `ada@${name}`
+      await moveTo(person, email)
+      await proveAddress(service, person)
+      if (isSecond)
+        await query(
+          database,
+          `update tenants set settings = settings || '{"require_mfa": true}' where id = '${owner.tenantId}'`,
+        )
+      const sub = randomUUID()
+      const { pages } = await through(id, { sub, email })
+      const code = isSecond ? codeIn(await service.mailTo(email, 'sign-in code')) : ''
+      await withClient(database, async (held) => {
+        await held.query('begin')
+        // The sign-in has looked at the connection when it notes the entry of the member.
+        await held.query(`select 1 from memberships where user_id = '${person.id}' for update`)
+        const signingIn = isSecond ? pages.send({ code }) : through(id, { sub })
+        await untilLocked(database, [signingIn])
+        const path = `/api/v1/connections/${id}/`
+        const ending = end === 'deleted' ? owner.delete(path) : owner.patch(path, { status: end })
+        await untilLocked(database, [signingIn, ending]).catch(() => undefined)
+        await held.query('rollback')
+        await signingIn
+        t.equal((await ending).status, end === 'deleted' ? 204 : 200)
+      })
+      const begun = await rows(
+        `select end_reason from sessions where user_id = '${person.id}' and connection_id = '${id}'`,
+      )
+      t.equal(begun.length, isSecond ? 1 : 2)
+      t.ok(
+        begun.every(({ end_reason }) => end_reason === 'revoked'),
+        `${end}, ${isSecond}`,
+      )
+    }
+  },
+)

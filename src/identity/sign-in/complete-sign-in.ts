@@ -7,7 +7,7 @@ import { listMembershipsOf, type Membership, recordEntry } from '../../tenancy/m
 import type { DeviceType } from '../otp/channels.ts'
 import { moveShown } from '../otp/store.ts'
 import { recordFactor } from '../sessions/family-store.ts'
-import { connectionOf, useSession } from '../sessions/store.ts'
+import { useSession } from '../sessions/store.ts'
 import { addFamily } from './chains.ts'
 import { isOverIn, membershipIn } from './choose-tenant.ts'
 import type { CheckedSession, Grant } from './issue-tokens.ts'
@@ -17,6 +17,7 @@ import { recordBrokenGlass } from './record-broken-glass.ts'
 import { demandsCountingFactor, settledByFactor } from './second-factor.ts'
 import { openSession, readSignInHistory } from './sign-in.ts'
 import { checkWay } from './way-in.ts'
+import { holdConnection } from './way-store.ts'
 
 /** The `amr` value of each kind of device (RFC 8176; `email` and `rc` are our own). */
 const method = { passkey: 'pop', totp: 'otp', email: 'email', static: 'rc' } as const
@@ -58,6 +59,8 @@ async function completeSignIn(
   now: number,
 ): Promise<Opened | Renewed> {
   const { userId, sessionId: pendingId, tokenTenantId, auth, requestInfo } = caller
+  const { connection } = auth.session
+  if (connection) holdConnection(tx, connection)
   const [memberships, history] = await Promise.all([
     listMembershipsOf(tx, userId),
     readSignInHistory(tx, userId, requestInfo),
@@ -67,7 +70,6 @@ async function completeSignIn(
   if (!shown.counts && demanded) return renewed
   const pending = await completePendingSession(tx, { id: pendingId, userId, at: now })
   if (!pending) throw tokenNotValid()
-  const connection = connectionOf(pending)
   const { proof: way } = orThrow(await checkWay(deps, tx, { connection, membership, amr: pending.amr }))
   const factors = new Set([...pending.amr, method[shown.type]])
   const checked = {

@@ -6,6 +6,7 @@ import { recordShown } from '../otp/store.ts'
 import { recordPasskeyUse } from '../passkeys/store.ts'
 import { type Attempt, clearPair } from '../rate-limits/store.ts'
 import { lockActive, lockPassword } from '../users/store.ts'
+import { holdConnection } from './way-store.ts'
 
 /** What a person has just shown first. It was checked; the sign-in holds it, so that it stays valid until a session is open. */
 export type FirstFactor = Password | Link | Passkey | Federated
@@ -74,6 +75,7 @@ export async function holdFirstFactor(
     case 'passkey':
       return lockActive(tx, { id, email })
     case 'federated': {
+      if (factor.connection) holdConnection(tx, factor.connection)
       const held = await Promise.all([
         lockActive(tx, { id, email }),
         lockIdentity(tx, { id: factor.identityId, userId: id }),

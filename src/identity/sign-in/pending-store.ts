@@ -39,8 +39,6 @@ const completedRow = z.object({
   amr: z.array(z.string()),
   auth_time: z.number(),
   chain_ends_at: z.number().nullable(),
-  connection_id: z.uuid().nullable(),
-  confined_to: z.uuid().nullable(),
 })
 
 const activeRow = z.object({ is_active: z.boolean() })
@@ -59,7 +57,7 @@ export async function completePendingSession(
     tx.maybeOne(sql.type(completedRow)`
       update pending_sessions p set ended_at = ${at}
       where p.id = ${pending.id} and p.user_id = ${pending.userId} and p.ended_at is null and p.expires_at > ${at}
-      returning p.tenant_id, p.session_id, p.amr, p.auth_time, p.chain_ends_at, p.connection_id, p.confined_to`),
+      returning p.tenant_id, p.session_id, p.amr, p.auth_time, p.chain_ends_at`),
     tx.maybeOneFirst(sql.type(activeRow)`select is_active from users where id = ${pending.userId}`),
   ])
   return isActive ? completed : null

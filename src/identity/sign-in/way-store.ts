@@ -12,6 +12,13 @@ const connectionRow = z.object({
     .nullable(),
 })
 
+/**
+ * Holds a connection until the transaction ends, so that what ends the sessions by it comes first, or finds the session that begins here.
+ * Call it before identities are locked, as a deletion of the connection does. As the system role.
+ */
+export const holdConnection = (tx: Tx, { tenantId, id }: Connection): void =>
+  tx.later(sql.unsafe`select 1 from connections where tenant_id = ${tenantId} and id = ${id} for share`)
+
 /** What a connection may do, with what its activator held; null: it was deleted. As the system role. */
 export const findWayOf = (
   tx: Tx,

@@ -1,6 +1,7 @@
 import { asSystem } from '../../database/executor/transaction.ts'
 import { endOldestGrants } from '../../identity/sessions/end-session.ts'
 import { holdSignIn, insertGrantSession } from '../../identity/sessions/store.ts'
+import { holdConnection } from '../../identity/sign-in/way-store.ts'
 import { appendEvent } from '../../messages/outbox/append-event.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { Here, PageDeps } from '../../pages/sign-in/calls.ts'
@@ -66,6 +67,7 @@ export async function giveGrant(
   made.addOIDCScope(granting.identity.join(' '))
   for (const [resource, scopes] of granting.resources) made.addResourceScope(resource, scopes.join(' '))
   await asSystem(deps.db, 'an authorization is of the browser, in the tenant of a client', async (tx) => {
+    if (here.connection) holdConnection(tx, here.connection)
     // What ends the session, or suspends or removes the member, comes first, or finds the grant.
     await holdSignIn(tx, { userId, sessionId: here.sessionId, familyId: null, token: 'access' })
     if (!(await holdActiveMember(tx, { tenantId, id: here.membershipId })))
