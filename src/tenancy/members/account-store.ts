@@ -5,7 +5,7 @@ import { countRow } from '../../database/executor/row-schemas.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
 import { defineList, type Filter, type ListPage } from '../../lists/list.ts'
-import { giveRoles } from './store.ts'
+import { giveRoles } from './roles-store.ts'
 
 const accountRow = z.object({
   id: z.uuid(),

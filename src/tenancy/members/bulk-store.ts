@@ -3,7 +3,7 @@ import { addToCount } from '../../database/count-rows.ts'
 import { listsOfValues } from '../../database/executor/rows.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { addPersonMemberships } from './person-store.ts'
-import { giveRoles } from './store.ts'
+import { giveRoles } from './roles-store.ts'
 
 interface NewMembers {
   tenantId: string

@@ -8,7 +8,8 @@ import { lockRolesNamed } from '../roles/store.ts'
 import { assertDomainAllowed } from '../tenants/email-domains.ts'
 import type { NamedTenant } from '../tenants/store.ts'
 import { auditedMember } from './member-schemas.ts'
-import { changeMember, findMember, insertMember, type MemberRow, replaceRoles } from './store.ts'
+import { replaceRoles } from './roles-store.ts'
+import { changeMember, findMember, insertMember, type MemberRow } from './store.ts'
 
 interface NewOwner {
   tenant: NamedTenant

@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { addToCount, deleteCounted } from '../../database/count-rows.ts'
 import type { Read } from '../../database/executor/read.ts'
 import { idRow } from '../../database/executor/row-schemas.ts'
-import { listsOfValues } from '../../database/executor/rows.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
 import { forgetMember } from '../../database/isolation/member-references.ts'
@@ -11,6 +10,7 @@ import { isFromBefore } from '../../database/proven-address.ts'
 import { endGrantsOfMember } from '../../messages/logouts/store.ts'
 import { dataTypes } from '../../policy-engine/compile/conditions.ts'
 import { addPersonMemberships, deletePersonMembership, lockPerson, type Person } from './person-store.ts'
+import { addRoles, giveRoles } from './roles-store.ts'
 
 const ownedRow = z.object({ owned: z.boolean() })
 
@@ -84,25 +84,6 @@ export async function insertMember(tx: Tx, member: NewMember, known?: Person): P
   return true
 }
 
-interface RolesOfMember {
-  tenantId: string
-  memberId: string
-  roleIds: readonly string[]
-}
-
-/** Gives each of these members, who have none of them yet, their roles. */
-export function giveRoles(
-  tx: Tx,
-  tenantId: string,
-  members: readonly Omit<RolesOfMember, 'tenantId'>[],
-): void {
-  const rows = members.flatMap(({ memberId, roleIds }) =>
-    roleIds.map((roleId) => [tenantId, memberId, roleId]),
-  )
-  for (const values of listsOfValues(rows))
-    tx.later(sql.unsafe`insert into membership_roles (tenant_id, membership_id, role_id) ${values}`)
-}
-
 interface RaisedMember {
   tenantId: string
   userId: string
@@ -125,13 +106,6 @@ export async function raiseMember(tx: Tx, member: RaisedMember): Promise<string 
     returning id`)
   if (id !== null) addRoles(tx, { tenantId, memberId: id, roleIds })
   return id
-}
-
-/** Gives a member these roles, as far as they do not have them. */
-function addRoles(tx: Tx, { tenantId, memberId, roleIds }: RolesOfMember): void {
-  for (const values of listsOfValues(roleIds.map((roleId) => [tenantId, memberId, roleId])))
-    tx.later(sql.unsafe`
-      insert into membership_roles (tenant_id, membership_id, role_id) ${values} on conflict do nothing`)
 }
 
 /** One member of the tenant, or null. */
@@ -175,14 +149,6 @@ export function changeMember(tx: Tx, member: MemberChange): void {
                            suspended_by_directory = ${status === 'suspended'} and (${byDirectory} or (status = 'suspended' and suspended_by_directory)),
                            updated_at = ${instant(at)}
     where tenant_id = ${tenantId} and id = ${id}`)
-}
-
-/** Gives a member exactly these roles. */
-export function replaceRoles(tx: Tx, { tenantId, memberId, roleIds }: RolesOfMember): void {
-  tx.later(sql.unsafe`
-    delete from membership_roles
-    where tenant_id = ${tenantId} and membership_id = ${memberId} and role_id <> all(${sql.array(roleIds, 'uuid')})`)
-  addRoles(tx, { tenantId, memberId, roleIds })
 }
 
 /**

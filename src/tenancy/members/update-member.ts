@@ -18,7 +18,8 @@ import { auditedMember, type MemberChange } from './member-schemas.ts'
 import { nameMember } from './name-member.ts'
 import { takeOverSuspension } from './person-store.ts'
 import { recordMemberChange } from './record-member-change.ts'
-import { changeMember, type MemberRow, replaceRoles } from './store.ts'
+import { replaceRoles } from './roles-store.ts'
+import { changeMember, type MemberRow } from './store.ts'
 
 /**
  * Changes a membership; it takes effect at the member's next request. Suspending it ends what applications may do for the

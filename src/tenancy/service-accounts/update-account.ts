@@ -11,7 +11,7 @@ import { type AccountRow, changeAccount, findAccount, storedStatus } from '../me
 import { findRequestedRoles } from '../members/add-member.ts'
 import { checkAttributes } from '../members/check-attributes.ts'
 import { assertCanChange } from '../members/keep-owners.ts'
-import { replaceRoles } from '../members/store.ts'
+import { replaceRoles } from '../members/roles-store.ts'
 import { assertCanGrant, assertNoOwner } from '../members/update-member.ts'
 import { type AccountChange, auditedAccount } from './account-schemas.ts'
 import type { LockedAccount } from './lock-account.ts'
