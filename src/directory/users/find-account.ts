@@ -3,6 +3,7 @@ import { asSystem } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { resetPassword } from '../../identity/auth/reset-password.ts'
 import { findUserByEmail } from '../../identity/users/store.ts'
+import { actorOf } from '../../messages/audit/append-audit.ts'
 import type { Caller } from '../../request/caller.ts'
 import { findVoucher } from '../../tenancy/domains/store.ts'
 import { findPerson, type Person } from '../../tenancy/members/person-store.ts'
@@ -39,7 +40,8 @@ export function findAccount(deps: Deps, caller: Caller, email: string): Promise<
     const starts = isVouched && !isMember && email_verified_at === null && found.is_active
     if (starts && !isDenied(caller, 'member:create', email)) {
       const proof = { person: { id, email, firstName }, passwordHash: unusableHash() }
-      await resetPassword(deps, tx, { ...proof, tenantId, bySystem: true, requestInfo, at })
+      const voucher = actorOf(caller)
+      await resetPassword(deps, tx, { ...proof, tenantId, bySystem: true, voucher, requestInfo, at })
     }
     return { isVouched, person: await findPerson(tx, id), isDeactivated: !found.is_active }
   })

@@ -4,6 +4,7 @@ import type { Deps } from '../../deps.ts'
 import { ApiError, notFound } from '../../errors.ts'
 import { recordRegistered } from '../../identity/users/record-registered.ts'
 import { insertUser } from '../../identity/users/store.ts'
+import { actorOf } from '../../messages/audit/append-audit.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { Caller } from '../../request/caller.ts'
 import { overtaken } from '../../request/route.ts'
@@ -83,15 +84,16 @@ function assertNotDenied(caller: Caller, action: Joining, email: string): void {
 /** Makes a person without a password, for whose address the tenant vouches; null if the address has an account by now. */
 async function makePerson(
   tx: Tx,
-  { tenantId, requestInfo }: Caller,
+  caller: Caller,
   { firstName, lastName }: Described,
   email: string,
   at: number,
 ): Promise<Person | null> {
+  const { tenantId, requestInfo } = caller
   const id = timeOrderedId(at)
   const person = { id, email, firstName, lastName }
   tx.addScope('user', id)
   if (!(await insertUser(tx, { ...person, passwordHash: unusableHash(), isProven: true, at }))) return null
-  await recordRegistered(tx, { person, tenantId, bySystem: true, requestInfo, at })
+  await recordRegistered(tx, { person, tenantId, bySystem: true, voucher: actorOf(caller), requestInfo, at })
   return { ...person, emailVerified: true, isActive: true, dateJoined: at, version: 1 }
 }

@@ -1,7 +1,7 @@
 import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import type { RequestInfo } from '../../http/request-info.ts'
-import { appendAudit } from '../../messages/audit/append-audit.ts'
+import { type AuditedActor, appendAudit } from '../../messages/audit/append-audit.ts'
 import { endAllTokens } from '../../messages/links/link-store.ts'
 import { removeYoungFactors } from '../otp/young-factors.ts'
 import { accountKey } from '../rate-limits/limits.ts'
@@ -17,8 +17,9 @@ interface PasswordReset {
   passwordHash: string
   /** The tenant that gets the events, the audit row and the mail. */
   tenantId: string
-  /** An operator vouches for the person, in place of a link that was mailed to them. */
+  /** An operator vouches for the person, in place of a link that was mailed to them; or `voucher` does. */
   bySystem?: boolean
+  voucher?: AuditedActor
   requestInfo: RequestInfo
   at: number
 }
@@ -32,10 +33,10 @@ interface PasswordReset {
 export async function resetPassword(
   deps: Pick<Deps, 'sealer'>,
   tx: Tx,
-  { person, passwordHash, tenantId, bySystem = false, requestInfo, at }: PasswordReset,
+  { person, passwordHash, tenantId, bySystem = false, voucher, requestInfo, at }: PasswordReset,
 ): Promise<{ isFirst: boolean } | null> {
   const { id: userId, email, firstName } = person
-  const common = { tenantId, bySystem, requestInfo, at }
+  const common = { tenantId, bySystem, voucher, requestInfo, at }
   const proof = await proveByMailbox(tx, { ...common, id: userId, email, passwordHash, keepsPassword: false })
   if (!proof) return null
   const { isFirst } = proof
@@ -50,7 +51,7 @@ export async function resetPassword(
   if (!isFirst && !bySystem) await holdBackMailedCodes(tx, { id: userId, until: at + dayMs, at })
   await appendAudit(tx, {
     tenantId,
-    actor: bySystem ? null : { id: userId, email },
+    actor: bySystem ? (voucher ?? null) : { id: userId, email },
     requestInfo: isFirst && !bySystem ? withoutPlace(requestInfo) : requestInfo,
     action: 'password:reset',
     target: { type: 'user', id: userId },

@@ -1,5 +1,6 @@
 import type { Tx } from '../../database/executor/transaction.ts'
 import type { RequestInfo } from '../../http/request-info.ts'
+import type { AuditedActor } from '../../messages/audit/append-audit.ts'
 import { endTokensOf } from '../../messages/links/link-store.ts'
 import { forgetEntries } from '../../tenancy/members/store.ts'
 import { revokeKeysOf } from '../api-keys/store.ts'
@@ -19,8 +20,9 @@ interface MailboxProof {
   keepsPassword: boolean
   /** The tenant in which the link was asked for. It can be a stranger's. */
   tenantId: string
-  /** An operator vouches for the address in place of a link. */
+  /** An operator, or `voucher`, vouches for the address in place of a link. */
   bySystem?: boolean
+  voucher?: AuditedActor | undefined
   requestInfo: RequestInfo
   at: number
 }
@@ -32,7 +34,7 @@ interface MailboxProof {
  * sessions. Returns whether it was the first proof; null if the person has another address by now or is inactive. As the system role.
  */
 export async function proveByMailbox(tx: Tx, proof: MailboxProof): Promise<{ isFirst: boolean } | null> {
-  const { id, email, tenantId, bySystem, at } = proof
+  const { id, email, tenantId, bySystem = false, voucher, at } = proof
   const proved = await markProvenByMailbox(tx, proof)
   if (!proved?.is_first) return proved && { isFirst: false }
   revokeKeysOf(tx, { userId: id, at })
@@ -43,7 +45,7 @@ export async function proveByMailbox(tx: Tx, proof: MailboxProof): Promise<{ isF
   forgetEntries(tx, id)
   await endTokensOf(tx, { userId: id, purposes: ['factor_undo'], at })
   const requestInfo = withoutPlace(proof.requestInfo)
-  await recordVerified(tx, { userId: id, email, tenantId, bySystem: bySystem ?? false, requestInfo, at })
+  await recordVerified(tx, { userId: id, email, tenantId, bySystem, voucher, requestInfo, at })
   return { isFirst: true }
 }
 

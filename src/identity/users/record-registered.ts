@@ -1,13 +1,14 @@
 import type { Tx } from '../../database/executor/transaction.ts'
 import type { RequestInfo } from '../../http/request-info.ts'
-import { appendAudit, changesBetween } from '../../messages/audit/append-audit.ts'
+import { type AuditedActor, appendAudit, changesBetween } from '../../messages/audit/append-audit.ts'
 import { appendEvent } from '../../messages/outbox/append-event.ts'
 
 interface Registered {
   person: { id: string; email: string; firstName: string; lastName: string }
   tenantId: string
-  /** An operator created the person. */
+  /** An operator created the person, or `voucher` did. */
   bySystem: boolean
+  voucher?: AuditedActor
   requestInfo: RequestInfo
   at: number
 }
@@ -15,21 +16,22 @@ interface Registered {
 /** Appends the event `identity.user_created` and the audit row of a new person, in the transaction that inserts them. */
 export async function recordRegistered(
   tx: Tx,
-  { person, tenantId, bySystem, requestInfo, at }: Registered,
+  { person, tenantId, bySystem, voucher, requestInfo, at }: Registered,
 ): Promise<void> {
   const { id, email, firstName, lastName } = person
+  const actor = bySystem ? (voucher ?? null) : person
   await appendEvent(tx, {
     type: 'identity.user_created',
     tenantId,
     subject: id,
     data: { user_id: id, email },
-    actorId: bySystem ? null : id,
+    actorId: actor?.id ?? null,
     requestId: requestInfo.requestId,
     at,
   })
   await appendAudit(tx, {
     tenantId,
-    actor: bySystem ? null : person,
+    actor,
     requestInfo,
     action: 'user:register',
     target: { type: 'user', id },
