@@ -1,7 +1,7 @@
 import { readInTenant } from '../database/executor/read.ts'
 import { ApiError } from '../errors.ts'
 import type { Calls, Here, PageDeps } from '../pages/sign-in/calls.ts'
-import { isOnlyAdded } from '../tenancy/members/store.ts'
+import { isOnlyAdded } from '../tenancy/members/person-store.ts'
 import { type AccessCalls, type AccessDue, accessOf, decideAccess, whyOf } from './access/decide-access.ts'
 import { recordDenial } from './access/record-denial.ts'
 import type { OwnClient } from './client-metadata.ts'

@@ -1,3 +1,4 @@
+import { query } from '../helpers/query.ts'
 import type { Call, Client, Service } from '../helpers/service.ts'
 import { expect } from '../tenancy/staff.ts'
 
@@ -45,3 +46,36 @@ export const scimError = (status: number, scimType?: string) => ({
     detail: String,
   },
 })
+
+let domains = 0
+/** A tenant that has verified a domain, with a directory. */
+export async function openFirm(service: Service) {
+  const owner = await service.signUp()
+  const directory = await openDirectory(service, owner)
+  const domain = `firm${++domains}.example`
+  await query(
+    service.databases.superuser,
+    `insert into domains (tenant_id, id, domain, status, record_value, route, subdomains, verified_at, asked_at, created_by, created_at, updated_at)
+     values ('${owner.tenantId}', gen_random_uuid(), '${domain}', 'verified', 'x', 'always', false, now(), now(), '${owner.id}', now(), now())`,
+  )
+  return { owner, directory, domain, members: `/api/v1/tenants/${owner.tenantId}/members/` }
+}
+/** A User as directories send it. */
+export const user = (userName: string, more: object = {}) => ({
+  schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'],
+  userName,
+  name: { givenName: 'Ada', familyName: 'Lovelace' },
+  emails: [{ value: userName, type: 'work', primary: true }],
+  active: true,
+  ...more,
+})
+
+/** The body of a PATCH. */
+export const patch = (...Operations: object[]) => ({
+  schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'],
+  Operations,
+})
+
+/** The member with an address, or undefined. */
+export const memberOf = async (owner: Client, members: string, email: string) =>
+  (await expect(200, owner.get(`${members}?search=${email}`))).results[0]

@@ -1,45 +1,18 @@
 import t from 'tap'
 import { eventsOf, openDatabase } from '../helpers/event-log.ts'
 import { query } from '../helpers/query.ts'
-import { type Client, type Json, startService, tokenIn } from '../helpers/service.ts'
+import { type Json, startService, tokenIn } from '../helpers/service.ts'
 import { expect } from '../tenancy/staff.ts'
-import { openDirectory, scimError } from './open-directory.ts'
+import { memberOf, openFirm, patch, scimError, user } from './open-directory.ts'
 
 const service = await startService(t)
 const database = await openDatabase(t, service)
 
-let domains = 0
-/** A tenant that has verified a domain, with a directory. */
-async function foundFirm() {
-  const owner = await service.signUp()
-  const directory = await openDirectory(service, owner)
-  const domain = `firm${++domains}.example`
-  await query(
-    service.databases.superuser,
-    `insert into domains (tenant_id, id, domain, status, record_value, route, subdomains, verified_at, asked_at, created_by, created_at, updated_at)
-     values ('${owner.tenantId}', gen_random_uuid(), '${domain}', 'verified', 'x', 'always', false, now(), now(), '${owner.id}', now(), now())`,
-  )
-  return { owner, directory, domain, members: `/api/v1/tenants/${owner.tenantId}/members/` }
-}
-const user = (userName: string, more: object = {}) => ({
-  schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'],
-  userName,
-  name: { givenName: 'Ada', familyName: 'Lovelace' },
-  emails: [{ value: userName, type: 'work', primary: true }],
-  active: true,
-  ...more,
-})
-const patch = (...Operations: object[]) => ({
-  schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'],
-  Operations,
-})
+const foundFirm = () => openFirm(service)
 const listed = async (directory: { get(path: string): Promise<Json> }, filter: string) => {
   const { body } = await directory.get(`/Users?filter=${encodeURIComponent(filter)}`)
   return body.Resources?.map(({ userName }: Json) => userName) ?? body
 }
-const memberOf = async (owner: Client, members: string, email: string) =>
-  (await expect(200, owner.get(`${members}?search=${email}`))).results[0]
-
 t.test('a User with an address of a verified domain is a new person and a member', async (t) => {
   const { owner, directory, domain, members } = await foundFirm()
   const email = `ada@${domain}`

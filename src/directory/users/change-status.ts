@@ -7,8 +7,8 @@ import { mutability } from '../scim-error.ts'
 import type { UserRow } from './store.ts'
 
 /**
- * Suspends a member, whose sessions, keys and grants in the tenant end; or lifts a suspension, if a directory made it: that of
- * a person stays. 409 `mutability` for the person who made the directory's key, and `last_owner`.
+ * Suspends a member, whose sessions, keys and grants in the tenant end; or lifts a suspension. Only one that a directory made: that of
+ * a person stays theirs. 409 `mutability` for the person who made the directory's key, and `last_owner`.
  */
 export async function changeStatus(
   tx: Tx,
@@ -19,7 +19,7 @@ export async function changeStatus(
 ): Promise<void> {
   const { tenantId } = caller
   if (!active) assertNotMaker(caller, row)
-  else if (!row.suspended_by_directory) return
+  if (row.status === 'suspended' && !row.suspended_by_directory) return
   const member = await findMember(tx, tenantId, row.id)
   if (!member?.user_id) return
   const { user_id } = member

@@ -7,13 +7,14 @@ import { endMembership } from '../../tenancy/members/remove-member.ts'
 import { findMember } from '../../tenancy/members/store.ts'
 import { mutability } from '../scim-error.ts'
 import { assertNotMaker } from './change-status.ts'
-import { recordUser } from './save-user.ts'
+import { assertFree, recordUser } from './save-user.ts'
 import { deletePendingUser, type UserRow } from './store.ts'
 import { describeUser, resourceOf } from './user-resource.ts'
 
 /**
  * Deletes a User with its membership, or its invitation. The person stays. The transaction must hold the tenant's lock. 409 `mutability`
- * for the person who made the directory's key and for a member whom a person suspended, and `last_owner`; 403 where a policy denies the service account to remove members.
+ * for the person who made the directory's key and for a member whom a person suspended, and `last_owner`; 409 `uniqueness` for a User that waits
+ * with an address of a member; 403 where a policy denies the service account to remove members.
  */
 export async function deleteUser(tx: Tx, { clock }: Deps, caller: Caller, row: UserRow): Promise<void> {
   const { tenantId } = caller
@@ -22,6 +23,8 @@ export async function deleteUser(tx: Tx, { clock }: Deps, caller: Caller, row: U
   assertNotMaker(caller, row)
   const before = describeUser(resourceOf(row))
   if (userId === null) {
+    // Deprovisioning must not miss the member who has the address by now.
+    await assertFree(tx, { ...before, tenantId, id })
     if (before.email !== null) await cancelInvitationTo(tx, caller, { userId: id, email: before.email }, at)
     deletePendingUser(tx, tenantId, id)
   } else {

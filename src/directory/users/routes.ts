@@ -27,7 +27,7 @@ import { deleteUser } from './delete-user.ts'
 import { type Account, findAccount } from './find-account.ts'
 import { assertCanJoin, changeUser, createUser } from './save-user.ts'
 import { countUsers, findUser, listUsers, lockUser, type UserRow } from './store.ts'
-import { type Described, describeUser, isActive, resourceOf, showUser } from './user-resource.ts'
+import { type Described, describeUser, resourceOf, showUser, wasSentActive } from './user-resource.ts'
 
 const at = '/scim/v2/Users'
 const anyObject = z.record(z.string(), z.unknown())
@@ -173,7 +173,7 @@ export function userRoutes(deps: Deps): Route[] {
       handle: ({ query }, row) => new Versioned(row.version, projection(userType, query)(show(row))),
     }),
     change('PUT', 'Replace a User', (row, body) => ({
-      active: isActive(row),
+      active: wasSentActive(row),
       ...readResource(userType, body),
     })),
     change('PATCH', 'Change a User', (row, { Operations }) =>

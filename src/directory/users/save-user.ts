@@ -11,7 +11,7 @@ import { cancelInvitationTo } from '../../tenancy/invitations/cancel-invitation.
 import { nameMember } from '../../tenancy/members/name-member.ts'
 import { assertDomainAllowed } from '../../tenancy/tenants/email-domains.ts'
 import { findTenant } from '../../tenancy/tenants/store.ts'
-import { uniqueness } from '../scim-error.ts'
+import { mutability, uniqueness } from '../scim-error.ts'
 import { changeStatus } from './change-status.ts'
 import type { Account } from './find-account.ts'
 import { joinUser } from './join-user.ts'
@@ -44,7 +44,7 @@ export async function createUser(
       'limit_reached',
       `At most ${maxPending} Users of a tenant can wait for a membership.`,
     )
-  storeUser(tx, { ...user, tenantId, id, ...namedBy(user, isMember), isPending: !isMember, madeUserId, at })
+  storeUser(tx, { ...user, tenantId, id, isPending: !isMember, madeUserId, at })
   await recordUser(tx, caller, at, {
     event: 'directory.user_created',
     id,
@@ -80,25 +80,29 @@ export async function changeUser(
     const fields = { email: row.email, user_id: userId, status: row.status, external_id: row.external_id }
     if (caller.denies('member:update', { type: 'member', id, ownerId: userId, fields }))
       throw new ApiError(403, 'permission_denied', 'A policy denies the directory member:update.')
-    if (user.externalId !== row.external_id)
+    if (user.externalId !== row.external_id) {
+      assertOwnName(row)
       await nameMember(tx, { tenantId, memberId: id, externalId: user.externalId }, () =>
         uniqueness('Another member has this externalId, or it is their id or address.'),
       )
+    }
     if (user.active !== isActive(row)) await changeStatus(tx, caller, row, user.active, at)
   }
   const joined = userId === null ? await joinUser(tx, deps, caller, id, user, account) : null
   if (joined === overtaken) return overtaken
   const isMember = userId !== null || joined?.isMember === true
   const madeUserId = row.made_user_id ?? joined?.madeUserId ?? null
-  storeUser(tx, { ...user, tenantId, id, ...namedBy(user, isMember), isPending: !isMember, madeUserId, at })
+  const externalId = user.externalId === row.external_id ? row.sent_external_id : user.externalId
+  storeUser(tx, { ...user, tenantId, id, externalId, isPending: !isMember, madeUserId, at })
   await recordUser(tx, caller, at, { event: 'directory.user_updated', id, isMember, before, after: user })
   return readUser(tx, tenantId, id)
 }
 
-/** A member has the `externalId` in the membership. */
-const namedBy = ({ externalId }: Described, isMember: boolean) => ({
-  externalId: isMember ? null : externalId,
-})
+/** Throws 409 `mutability` for a name that a person gave: applications ask for the member by it. */
+function assertOwnName({ external_id, sent_external_id }: UserRow): void {
+  if (external_id !== null && external_id !== sent_external_id)
+    throw mutability('An administrator gave this member another external_id, and only they can change it.')
+}
 
 async function readUser(tx: Tx, tenantId: string, id: string): Promise<UserRow> {
   const user = await findUser(tx, tenantId, id)
@@ -123,7 +127,8 @@ export async function assertCanJoin(
   })
 }
 
-async function assertFree(
+/** Throws 409 `uniqueness` if another User has the name, the address or the `externalId`. */
+export async function assertFree(
   tx: Tx,
   { tenantId, id, userName, email, externalId }: Described & { tenantId: string; id: string },
 ): Promise<void> {

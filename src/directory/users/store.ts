@@ -17,6 +17,7 @@ const userRow = z.object({
   is_active: z.boolean().nullable(),
   suspended_by_directory: z.boolean().nullable(),
   external_id: z.string().nullable(),
+  sent_external_id: z.string().nullable(),
   user_name: z.string().nullable(),
   active: z.boolean().nullable(),
   is_pending: z.boolean().nullable(),
@@ -29,7 +30,8 @@ const userRow = z.object({
 })
 
 /**
- * A User: a membership, with `user_id`, or what waits for one, and what a directory said of it, with `user_name`. Times are in
+ * A User: a membership, with `user_id`, or what waits for one, and what a directory said of it, with `user_name`. `external_id` counts,
+ * `sent_external_id` is what a directory sent. Times are in
  * ms since 1970.
  */
 export type UserRow = z.infer<typeof userRow>
@@ -38,6 +40,7 @@ export type UserRow = z.infer<typeof userRow>
 const columns = (tenantId: string) => sql.fragment`
   coalesce(m.id, d.id) as id, m.user_id, m.email, m.first_name, m.last_name, m.status, m.is_active,
   m.suspended_by_directory, case when m.id is null then d.external_id else m.external_id end as external_id,
+  d.external_id as sent_external_id,
   d.user_name, d.active, d.is_pending, d.made_user_id, d.document,
   coalesce((select jsonb_agg(jsonb_build_object('id', g.id, 'name', g.display_name) order by g.id)
             from directory_group_members gm join directory_groups g on g.tenant_id = ${tenantId} and g.id = gm.group_id
@@ -119,7 +122,7 @@ export interface StoredUser {
   userName: string
   displayName: string
   email: string | null
-  /** Null once there is a membership, which has its own. */
+  /** What a directory sent. A membership has its own, which a person can give, too. */
   externalId: string | null
   active: boolean
   isPending: boolean

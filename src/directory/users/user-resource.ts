@@ -21,18 +21,21 @@ export interface Described {
 
 const maxDocument = 32_768
 
+/** What a directory sent last; of a member whom none has described yet, that they are active. */
+export const wasSentActive = ({ active }: UserRow): boolean => active ?? true
+
 /** Whether a member, or a User that waits, is active. */
 export const isActive = ({ user_id, status, is_active, active }: UserRow): boolean =>
   user_id === null ? (active ?? false) : status === 'active' && is_active !== false
 
-/** What a User has without id and `meta`, as a PATCH changes it. */
+/** What a directory holds of a User, without id and `meta`, as a PATCH changes it. */
 export function resourceOf(row: UserRow): Json {
   const { external_id } = row
   return {
     userName: row.user_name ?? row.email,
     ...(external_id !== null && { externalId: external_id }),
     ...(row.document ?? documentOf(row)),
-    active: isActive(row),
+    active: wasSentActive(row),
   }
 }
 
@@ -58,6 +61,7 @@ export function showUser(row: UserRow, base: string): Json {
     schemas: [userUrn, ...extended],
     id: row.id,
     ...resource,
+    active: isActive(row),
     ...(row.groups.length > 0 && {
       groups: row.groups.map(({ id, name }) => ({
         value: id,

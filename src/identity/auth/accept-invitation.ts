@@ -89,8 +89,7 @@ function joinAsCaller(
     const user = await findUser(tx, userId)
     if (user?.email !== offer.email || !(hasToken || user.email_verified_at)) throw emailMismatch()
     const person = { id: userId, email: user.email, firstName: user.first_name, lastName: user.last_name }
-    const member = await joinByInvitation(tx, offer, { person, requestInfo, decisionId, at })
     if (hasToken) await verifyByInvitation(tx, offer, { id: userId, requestInfo, at })
-    return member
+    return joinByInvitation(tx, offer, { person, requestInfo, decisionId, at })
   })
 }

@@ -198,12 +198,12 @@ async function join(
   for (const [index, joining] of joinings.entries()) {
     if (index < from) continue
     const { tenantId, roles, externalId } = joining
-    const memberId = timeOrderedId(at)
     await inTenant(deps.db, { tenantId, userId }, async (tx) => {
       const roleIds = roles.map(({ id }) => id)
-      const member = { id: memberId, tenantId, userId, departmentId: null, roleIds, at }
+      const member = { id: null, tenantId, userId, departmentId: null, roleIds, at }
       recordImported(tx, { ...imported0, memberships: index + 1 })
-      if (!(await insertMember(tx, member))) return
+      const memberId = await insertMember(tx, member)
+      if (memberId === null) return
       if (externalId !== null) await nameMember(tx, { tenantId, memberId, externalId })
       await recordMemberships(tx, given, { tenantId, at, joined: [{ userId, memberId, joining }] })
     })

@@ -1,11 +1,11 @@
 import { hashOneTimeToken } from '../../crypto/one-time-token.ts'
 import { asSystem, type Tx } from '../../database/executor/transaction.ts'
+import { lockTenant } from '../../database/revisions.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, notFound } from '../../errors.ts'
 import type { RequestInfo } from '../../http/request-info.ts'
 import { appendAudit } from '../../messages/audit/append-audit.ts'
 import { appendEvent } from '../../messages/outbox/append-event.ts'
-import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import { nameMember } from '../members/name-member.ts'
 import { findMember, insertMember, type MemberRow, raiseMember } from '../members/store.ts'
 import { firstExcess, holds } from '../roles/grantable-roles.ts'
@@ -89,15 +89,16 @@ interface Newcomer {
 export async function joinByInvitation(tx: Tx, offer: Offer, newcomer: Newcomer): Promise<MemberRow> {
   const { person, at } = newcomer
   const { tenant_id: tenantId, id, send_count: sendCount } = offer
+  await lockTenant(tx, tenantId)
   const accepted = await markAccepted(tx, { tenantId, id, sendCount, userId: person.id, at })
   if (!accepted) throw invitationInvalid()
   assertDomainAllowed(offer.allowed_email_domains, person.email, 'email')
   const roleIds = await assertStillGivable(tx, tenantId, accepted)
-  const newId = accepted.membership_id ?? timeOrderedId(at)
   const { department_id: departmentId, external_id: externalId, created_at: joinedBy } = accepted
   const given = { tenantId, userId: person.id, roleIds, departmentId, at }
-  const isNew = await insertMember(tx, { ...given, id: newId, accepts: true })
-  const memberId = isNew ? newId : await raiseMember(tx, { ...given, joinedBy })
+  const newId = await insertMember(tx, { ...given, id: accepted.membership_id, accepts: true })
+  const isNew = newId !== null
+  const memberId = newId ?? (await raiseMember(tx, { ...given, joinedBy }))
   if (memberId === null) throw new ApiError(409, 'already_member', 'You are already a member of this tenant.')
   // As roles are added and none is taken away: a name that the member has stays.
   const isUnnamed = isNew || (await findMember(tx, tenantId, memberId))?.external_id === null

@@ -1,4 +1,5 @@
 import { asSystem, type Tx } from '../../database/executor/transaction.ts'
+import { lockTenant } from '../../database/revisions.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, invalidField, notFound } from '../../errors.ts'
 import { changesBetween } from '../../messages/audit/append-audit.ts'
@@ -7,7 +8,6 @@ import { linkUrl } from '../../messages/links/mailed-links.ts'
 import { makeLinkToken } from '../../messages/links/one-time-link.ts'
 import { signature } from '../../messages/mail/free-text.ts'
 import { sendMail } from '../../messages/mail/send-mail.ts'
-import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { Caller } from '../../request/caller.ts'
 import { requireDepartment } from '../departments/create-department.ts'
 import { assertGrantable, assertMayDescribe, holderOf } from '../roles/grantable-roles.ts'
@@ -36,7 +36,7 @@ export async function addMember(
 ): Promise<MemberRow> {
   const { tenantId, userId } = caller
   const at = deps.clock()
-  const id = timeOrderedId(at)
+  await lockTenant(tx, tenantId)
   const roles = await findRequestedRoles(tx, tenantId, body.roles)
   assertGrantable(holderOf(caller), roles)
   assertMayDescribe(caller, body)
@@ -49,12 +49,13 @@ export async function addMember(
   assertProvenDomain(tenant.settings.allowed_email_domains, user)
   const { attributes, external_id: externalId = null } = body
   if (attributes) await checkAttributes(tx, tenantId, attributes)
-  const joining = { id, user, roles, departmentId, managerId, attributes, externalId, at }
+  const joining = { id: null, user, roles, departmentId, managerId, attributes, externalId, at }
   return joinMember(tx, deps, caller, { ...joining, mailsAs: tenant.name })
 }
 
 interface Joining {
-  id: string
+  /** As {@link insertMember} takes it. */
+  id: string | null
   user: Person
   roles: readonly RoleRow[]
   departmentId?: string | null
@@ -72,13 +73,23 @@ export async function joinMember(
   tx: Tx,
   deps: Deps,
   caller: Caller,
-  { id, user, roles, departmentId = null, managerId = null, attributes, externalId, mailsAs, at }: Joining,
+  {
+    user,
+    roles,
+    departmentId = null,
+    managerId = null,
+    attributes,
+    externalId,
+    mailsAs,
+    at,
+    ...joining
+  }: Joining,
 ): Promise<MemberRow> {
   const { tenantId } = caller
   const roleIds = roles.map((role) => role.id)
-  const added = { id, tenantId, userId: user.id, departmentId, managerId, roleIds, attributes, at }
-  if (!(await insertMember(tx, added, user)))
-    throw new ApiError(409, 'already_member', 'This person is already a member.')
+  const added = { ...joining, tenantId, userId: user.id, departmentId, managerId, roleIds, attributes, at }
+  const id = await insertMember(tx, added, user)
+  if (id === null) throw new ApiError(409, 'already_member', 'This person is already a member.')
   if (externalId !== null) await nameMember(tx, { tenantId, memberId: id, externalId })
   if (mailsAs !== null) await mailAdded(tx, deps, caller, { user, membershipId: id, tenantName: mailsAs, at })
   const member = await findMember(tx, tenantId, id)

@@ -3,7 +3,6 @@ import { lockTenant } from '../../database/revisions.ts'
 import type { RequestInfo } from '../../http/request-info.ts'
 import { appendAudit, changesBetween } from '../../messages/audit/append-audit.ts'
 import { appendEvent } from '../../messages/outbox/append-event.ts'
-import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import { lockRolesNamed } from '../roles/store.ts'
 import { assertDomainAllowed } from '../tenants/email-domains.ts'
 import type { NamedTenant } from '../tenants/store.ts'
@@ -38,11 +37,10 @@ export async function makeOwner(tx: Tx, owner: NewOwner): Promise<void> {
 async function addAsOwner(tx: Tx, { tenant, person, at }: NewOwner): Promise<string> {
   assertDomainAllowed(tenant.settings.allowed_email_domains, person.email, 'email')
   const roles = await lockRolesNamed(tx, tenant.id, ['owner'])
-  const id = timeOrderedId(at)
   const roleIds = roles.map((role) => role.id)
-  const member = { id, tenantId: tenant.id, userId: person.id, departmentId: null, roleIds, at }
-  if (!(await insertMember(tx, member)))
-    throw new Error('The person has just become a member. Run the command again.')
+  const member = { id: null, tenantId: tenant.id, userId: person.id, departmentId: null, roleIds, at }
+  const id = await insertMember(tx, member)
+  if (id === null) throw new Error('The person has just become a member. Run the command again.')
   return id
 }
 

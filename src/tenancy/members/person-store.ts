@@ -1,5 +1,6 @@
 import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
+import type { Read } from '../../database/executor/read.ts'
 import { idRow } from '../../database/executor/row-schemas.ts'
 import { listsOfValues } from '../../database/executor/rows.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
@@ -97,4 +98,14 @@ export function takeOverSuspension(tx: Tx, { tenantId, id }: { tenantId: string;
   tx.later(sql.unsafe`
     update memberships set suspended_by_directory = false
     where tenant_id = ${tenantId} and id = ${id} and suspended_by_directory`)
+}
+
+/** Whether a member never entered the tenant and came by no invitation: added by their id, they may not know of it. */
+export function isOnlyAdded(
+  tx: Read,
+  { userId, tenantId }: { userId: string; tenantId: string },
+): Promise<boolean> {
+  return tx.exists(sql.unsafe`
+    select 1 from memberships where tenant_id = ${tenantId} and user_id = ${userId}
+      and last_entered_at is null and accepted_at is null`)
 }

@@ -8,7 +8,9 @@ import { forgetMember } from '../../database/isolation/member-references.ts'
 import { willName } from '../../database/locks.ts'
 import { isFromBefore } from '../../database/proven-address.ts'
 import { endGrantsOfMember } from '../../messages/logouts/store.ts'
+import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import { dataTypes } from '../../policy-engine/compile/conditions.ts'
+import { findWaiting } from './held-store.ts'
 import { addPersonMemberships, deletePersonMembership, lockPerson, type Person } from './person-store.ts'
 import { addRoles, giveRoles } from './roles-store.ts'
 
@@ -48,7 +50,8 @@ export const memberColumns = (tenantId: string) => sql.fragment`
         where mr.tenant_id = ${tenantId} and mr.membership_id = m.id order by r.created_at, r.id) as roles`
 
 interface NewMember {
-  id: string
+  /** Null: that of the User of a directory that waits for the person, else a new one. */
+  id: string | null
   tenantId: string
   userId: string
   departmentId: string | null
@@ -61,27 +64,34 @@ interface NewMember {
 }
 
 /**
- * Inserts a membership with its roles; false when the person is already a member. Without `known` the person is that of the
+ * Inserts a membership with its roles and gives its id; null when the person is already a member. One for whom a User of a directory waits
+ * has its `external_id`, and is suspended if the directory sent the User as inactive. Without `known` the person is that of the
  * scope, who is locked. A person who was read before, as the system role, can have changed or be erased since: it waits for that, and
  * then fails with the SQL state 23503.
  */
-export async function insertMember(tx: Tx, member: NewMember, known?: Person): Promise<boolean> {
-  const { id, tenantId, userId, departmentId, managerId = null, roleIds, attributes = {}, accepts } = member
+export async function insertMember(tx: Tx, member: NewMember, known?: Person): Promise<string | null> {
+  const { tenantId, userId, departmentId, managerId = null, roleIds, attributes = {}, accepts } = member
   const at = instant(member.at)
   if (known) willName(tx, userId)
   const person = known ?? (await lockPerson(tx, userId))
+  const isOpen = member.id === null && person.emailVerified
+  const waiting = isOpen ? await findWaiting(tx, tenantId, person.email) : null
+  const id = member.id ?? waiting?.id ?? timeOrderedId(member.at)
+  const isHeld = waiting?.active === false
   const inserted = await tx.maybeOne(sql.type(idRow)`
     insert into memberships (tenant_id, id, user_id, email, first_name, last_name, is_active, email_verified, date_joined,
-                             person_version, department_id, manager_id, attributes, accepted_at, joined_at, updated_at)
+                             person_version, department_id, manager_id, attributes, external_id, status,
+                             suspended_by_directory, accepted_at, joined_at, updated_at)
     values (${tenantId}, ${id}, ${userId}, ${person.email}, ${person.firstName}, ${person.lastName}, ${person.isActive},
             ${person.emailVerified}, ${instant(person.dateJoined)}, ${person.version}, ${departmentId}, ${managerId},
-            ${sql.jsonb(attributes as never)}, ${instant(accepts ? member.at : null)}, ${at}, ${at})
+            ${sql.jsonb(attributes as never)}, ${waiting?.external_id ?? null}, ${isHeld ? 'suspended' : 'active'}, ${isHeld},
+            ${instant(accepts ? member.at : null)}, ${at}, ${at})
     on conflict (tenant_id, user_id) do nothing returning id`)
-  if (!inserted) return false
+  if (!inserted) return null
   addPersonMemberships(tx, tenantId, [userId])
   addToCount(tx, tenantId, 'memberships')
   giveRoles(tx, tenantId, [{ memberId: id, roleIds }])
-  return true
+  return id
 }
 
 interface RaisedMember {
@@ -283,16 +293,6 @@ export function forgetEntries(tx: Tx, userId: string): void {
   tx.later(sql.unsafe`
     update memberships set last_entered_at = null, accepted_at = null
     where user_id = ${userId} and (last_entered_at is not null or accepted_at is not null)`)
-}
-
-/** Whether a member never entered the tenant and came by no invitation: added by their id, they may not know of it. */
-export function isOnlyAdded(
-  tx: Read,
-  { userId, tenantId }: { userId: string; tenantId: string },
-): Promise<boolean> {
-  return tx.exists(sql.unsafe`
-    select 1 from memberships where tenant_id = ${tenantId} and user_id = ${userId}
-      and last_entered_at is null and accepted_at is null`)
 }
 
 const requiringTenant = z.object({ name: z.string(), domains: z.array(z.string()) })

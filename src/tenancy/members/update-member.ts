@@ -13,6 +13,7 @@ import type { RoleRow } from '../roles/store.ts'
 import { hasMadeKeyOf } from './account-store.ts'
 import { findRequestedRoles, requireManager } from './add-member.ts'
 import { checkAttributes } from './check-attributes.ts'
+import { assertNotHeld } from './held-store.ts'
 import { assertCanChange, assertOwnerRemains, type Changed } from './keep-owners.ts'
 import { auditedMember, type MemberChange } from './member-schemas.ts'
 import { nameMember } from './name-member.ts'
@@ -24,7 +25,7 @@ import { changeMember, type MemberRow } from './store.ts'
 /**
  * Changes a membership; it takes effect at the member's next request. Suspending it ends what applications may do for the
  * member. Does nothing when nothing changes. 403 for roles
- * with permissions that the caller lacks and for members above the caller, 409 `last_owner` and `key_taken`.
+ * with permissions that the caller lacks and for members above the caller, 409 `last_owner`, `key_taken` and `held_by_directory`.
  */
 export async function updateMember(
   tx: Tx,
@@ -47,6 +48,7 @@ export async function updateMember(
   await Promise.all([
     change.attributes && checkAttributes(tx, tenantId, change.attributes),
     change.department_id && requireDepartment(tx, tenantId, change.department_id, 'department_id'),
+    change.status === 'active' && member.status === 'suspended' && assertNotHeld(tx, tenantId, memberId),
     change.manager_id && requireManager(tx, tenantId, change.manager_id, member.user_id ?? memberId),
   ])
   if (change.status === 'suspended') takeOverSuspension(tx, { tenantId, id: memberId })

@@ -1,0 +1,91 @@
+import t from 'tap'
+import { untilLocked } from '../helpers/lock-waits.ts'
+import { proveAddress } from '../helpers/prove-address.ts'
+import { withClient } from '../helpers/query.ts'
+import { startService, tokenIn } from '../helpers/service.ts'
+import { expect } from '../tenancy/staff.ts'
+import { memberOf, openFirm, patch, scimError, user } from './open-directory.ts'
+
+const service = await startService(t)
+const { superuser } = service.databases
+const foundFirm = () => openFirm(service)
+const active = (value: boolean) => patch({ op: 'replace', path: 'active', value })
+const named = (value: string) => patch({ op: 'replace', path: 'externalId', value })
+
+t.test('a person does not lift what the directory holds', async (t) => {
+  const { owner, directory, domain, members } = await foundFirm()
+  const { id } = await expect(201, directory.post('/Users', user(`held@${domain}`)))
+  const set = (status: string) => owner.patch(`${members}${id}/`, { status })
+  await expect(200, set('suspended'))
+  t.match(await directory.patch(`/Users/${id}`, active(false)), { status: 200, body: { active: false } })
+  t.match(await set('active'), { status: 409, body: { code: 'held_by_directory' } })
+  t.match(
+    await directory.patch(`/Users/${id}`, active(true)),
+    { status: 200, body: { active: false } },
+    'a person suspended them, too',
+  )
+  await expect(200, directory.patch(`/Users/${id}`, patch({ op: 'add', path: 'title', value: 'Dr' })))
+  t.match(await set('active'), { status: 200, body: { status: 'active' } })
+  await expect(200, directory.patch(`/Users/${id}`, active(false)))
+  t.match(await set('active'), { status: 409, body: { code: 'held_by_directory' } })
+})
+
+t.test('who comes another way becomes the User that waits for them', async (t) => {
+  const { owner, directory, members } = await foundFirm()
+  const [ada, bea, cleo] = [await service.signUp(), await service.signUp(), await service.signUp()]
+  await proveAddress(service, ada, bea)
+  const waiting = await expect(201, directory.post('/Users', user(ada.email, { externalId: 'W-1' })))
+  t.match(await expect(201, owner.post(members, { user_id: ada.id })), { id: waiting.id, external_id: 'W-1' })
+  t.match(await directory.get('/Users'), { body: { totalResults: 2 } })
+  t.match(await directory.patch(`/Users/${waiting.id}`, active(false)), { status: 200 })
+  t.match(await memberOf(owner, members, ada.email), { id: waiting.id, status: 'suspended' })
+
+  await expect(201, directory.post('/Users', user(bea.email, { active: false })))
+  t.match(await expect(201, owner.post(members, { user_id: bea.id })), { status: 'suspended' })
+
+  const apart = await expect(201, directory.post('/Users', user(cleo.email)))
+  await expect(201, owner.post(members, { user_id: cleo.id }))
+  t.not((await memberOf(owner, members, cleo.email)).id, apart.id, 'their address is not proven')
+  t.match(await directory.patch(`/Users/${apart.id}`, active(false)), scimError(409, 'uniqueness'))
+  t.match(await directory.delete(`/Users/${apart.id}`), scimError(409, 'uniqueness'))
+})
+
+t.test('a directory does not move a name that a person gave', async (t) => {
+  const { owner, directory, domain, members } = await foundFirm()
+  const { id } = await expect(201, directory.post('/Users', user(`ada@${domain}`, { externalId: 'A-1' })))
+  await expect(200, directory.patch(`/Users/${id}`, named('A-2')))
+  await expect(200, owner.patch(`${members}${id}/`, { external_id: 'given' }))
+  t.match(await directory.patch(`/Users/${id}`, named('A-3')), scimError(409, 'mutability'))
+  await expect(200, directory.patch(`/Users/${id}`, named('given')))
+  t.match(await directory.patch(`/Users/${id}`, named('A-3')), scimError(409, 'mutability'))
+  await expect(200, owner.patch(`${members}${id}/`, { external_id: null }))
+  t.match(await directory.patch(`/Users/${id}`, named('A-3')), { status: 200, body: { externalId: 'A-3' } })
+})
+
+t.test('the audit log says which directory began an account anew', async (t) => {
+  const { owner, directory, domain } = await foundFirm()
+  const email = `squatted@${domain}`
+  await service.register({ email })
+  await expect(201, directory.post('/Users', user(email)))
+  await expect(201, directory.post('/Users', user(`new@${domain}`)))
+  for (const action of ['password:reset', 'email_verification:confirm', 'user:register'])
+    t.match(await owner.get(`/api/v1/audit-log/?action=${action}`), {
+      body: { results: [{ actor: { type: 'service_account', id: directory.account.id } }] },
+    })
+})
+
+t.test('an invitation is accepted while no directory changes the User', async (t) => {
+  const { owner, directory, members } = await foundFirm()
+  const person = await service.signUp()
+  await expect(201, directory.post('/Users', user(person.email)))
+  const token = tokenIn(await service.mailTo(person.email, 'invit'))
+  await withClient(superuser, async (client) => {
+    await client.query('begin')
+    await client.query('select from tenants where id = $1 for no key update', [owner.tenantId])
+    const accepted = person.post('/api/v1/invitations/accept/', { token })
+    await untilLocked(superuser, [accepted])
+    await client.query('rollback')
+    t.equal((await accepted).status, 200)
+  })
+  t.match(await memberOf(owner, members, person.email), { status: 'active' })
+})
