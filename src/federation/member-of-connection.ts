@@ -30,7 +30,7 @@ export async function findMemberNamed(
   if (!account) return null
   const membership = (await listMembershipsOf(tx, account.id)).find((one) => one.tenant_id === tenantId)
   if (membership?.membership_status !== 'active') return null
-  orThrow(await checkWay(deps, tx, { connection, membership, amr: ['fed'] }))
+  orThrow(await checkWay(deps, tx, { userId: account.id, connection, membership, amr: ['fed'] }))
   return account
 }
 

@@ -45,7 +45,7 @@ export function livingOf(auth: AuthContext | null): AuthContext | null {
 /** Whether the connection of a session, if it has one, still lets its person in with what they may do by now. */
 export async function isWayOpen(
   deps: PageDeps,
-  { session, tenant, membership }: AuthContext,
+  { user, session, tenant, membership }: AuthContext,
 ): Promise<boolean> {
   const { connection, amr } = session
   if (connection === null) return true
@@ -57,7 +57,7 @@ export async function isWayOpen(
     requires_sso: tenant.requireSso,
   }
   const way = await asSystem(deps.db, 'what the activator of a connection held is not for the API', (tx) =>
-    checkWay(deps, tx, { connection, membership: entered, amr }),
+    checkWay(deps, tx, { userId: user.id, connection, membership: entered, amr }),
   )
   return way.kind === 'open'
 }

@@ -6,7 +6,7 @@ import { listRoutes } from '../../src/start/app.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { query, rowsOf } from '../helpers/query.ts'
 import { type Client, claimsOf, startService, tokenIn } from '../helpers/service.ts'
-import { codeIn } from '../identity/otp/authenticator.ts'
+import { codeAt, codeIn, startBeside } from '../identity/otp/authenticator.ts'
 
 // A session by a connection is of one tenant: who controls the identity provider can sign in as anyone there.
 
@@ -319,4 +319,34 @@ t.test('an owner gets in by password and second factor, which is audited and mai
     `select count(*)::int as n from audit_log where tenant_id = '${owner.tenantId}' and action = 'session:break_glass'`,
   )
   t.match(log, [{ n: 1 }])
+})
+
+t.test('where no code is mailed, a factor of today does not stand in for a connection', async (t) => {
+  const url = await startBeside(t, service, { OTP_EMAIL_ENABLED: 'false' })
+  const ask = (path: string, body: object, token?: string) =>
+    service.call('POST', `${url}/api/v1/auth/${path}/`, { token, body })
+  const owner = await service.signUp()
+  await owner.post('/api/v1/tenants/', { name: 'Another' })
+  const { tenantId: tenant_id, email, password } = owner
+  await query(
+    database,
+    `update tenants set settings = settings || '{"sso": "required"}' where id = '${tenant_id}'`,
+  )
+  const refused = { status: 401, body: { code: 'sso_required' } }
+  t.match(await ask('login', { email, password, tenant_id }), refused, 'no factor is set up on the way in')
+
+  const { access } = (await ask('login', { email, password })).body
+  const { body: app } = await ask('otp/totp/setup', {}, access)
+  const code = codeAt(app.secret, service.now())
+  t.equal((await ask('otp/totp/confirm', { code }, access)).status, 200, 'it can be set up elsewhere')
+  t.match(await ask('switch-tenant', { tenant_id }, access), refused, 'with the password alone')
+  t.match(await ask('login', { email, password, tenant_id }), refused)
+
+  service.advance(25 * 3_600_000)
+  const { body: asked } = await ask('login', { email, password, tenant_id })
+  t.match(asked, { otp_required: true, methods: ['totp'] })
+  const shown = { code: codeAt(app.secret, service.now()) }
+  const { status, body } = await ask('otp/verify', shown, asked.temporary_token)
+  t.equal(status, 200)
+  t.equal(claimsOf(body.access).acr, 'aal2')
 })

@@ -280,6 +280,22 @@ export function couldMail(
     from users u where u.id = ${userId}`)
 }
 
+const hadRow = z.object({ had: z.boolean() })
+
+/**
+ * Whether a person had an app, a passkey or recovery codes by `since` (ms since 1970). Codes alone do not count beside a newer app or
+ * passkey: the password is enough to add one to them. As the system role.
+ */
+export function hadDevice(tx: Tx, { userId, since }: { userId: string; since: number }): Promise<boolean> {
+  const apps = sql.fragment`otp_devices where user_id = ${userId} and type = 'totp' and confirmed_at`
+  const passkeys = sql.fragment`passkeys where user_id = ${userId} and created_at`
+  return tx.oneFirst(sql.type(hadRow)`
+    select exists (select 1 from ${apps} <= ${instant(since)}) or exists (select 1 from ${passkeys} <= ${instant(since)})
+      or exists (select 1 from otp_recovery_codes c join otp_devices d on d.user_id = c.user_id and d.id = c.device_id
+                 where c.user_id = ${userId} and d.created_at <= ${instant(since)})
+         and not exists (select 1 from ${apps} is not null) and not exists (select 1 from ${passkeys} is not null) as had`)
+}
+
 /** Records the chain or the waiting sign-in that showed a young factor. As the system role. */
 export async function recordShown(
   tx: Tx,

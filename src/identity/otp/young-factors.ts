@@ -6,7 +6,7 @@ import { hasFreshSecondFactor } from '../sessions/fresh-authentication.ts'
 import type { ShownFactor } from './accept-code.ts'
 import { channelsOn } from './channels.ts'
 import { recordRemoved } from './record-device.ts'
-import { couldMail, deleteYoungDevices, proveDevices, recordShown } from './store.ts'
+import { couldMail, deleteYoungDevices, hadDevice, proveDevices, recordShown } from './store.ts'
 
 // A factor is young if it was enrolled with only the password although codes by e-mail were available. It counts after
 // a day, or when a factor that counts is shown by the chain that enrolled it or last showed it. See
@@ -36,6 +36,25 @@ export async function countsFrom(
   if (provesEnrolment(caller, at)) return null
   if (!channelsOn(config).includes('email')) return null
   return (await couldMail(tx, { userId: caller.userId, since: at - dayMs, at })) ? at + dayMs : null
+}
+
+/**
+ * Whether a person has had a second factor for a day. One that is newer can have been enrolled by who knows the password alone,
+ * where no code could be mailed. As the system role.
+ */
+export async function hasOldFactor(
+  { config }: Pick<Deps, 'config'>,
+  tx: Tx,
+  userId: string,
+  at: number,
+): Promise<boolean> {
+  const on = channelsOn(config)
+  const asked = { userId, since: at - dayMs, at }
+  const [byMail, byDevice] = await Promise.all([
+    on.includes('email') && couldMail(tx, asked),
+    hadDevice(tx, asked),
+  ])
+  return on.length > 0 && (byMail || byDevice)
 }
 
 /**

@@ -70,7 +70,9 @@ async function completeSignIn(
   if (!shown.counts && demanded) return renewed
   const pending = await completePendingSession(tx, { id: pendingId, userId, at: now })
   if (!pending) throw tokenNotValid()
-  const { proof: way } = orThrow(await checkWay(deps, tx, { connection, membership, amr: pending.amr }))
+  const { proof: way } = orThrow(
+    await checkWay(deps, tx, { userId, connection, membership, amr: pending.amr }),
+  )
   const factors = new Set([...pending.amr, method[shown.type]])
   const checked = {
     userId,

@@ -87,7 +87,7 @@ export async function checkChain(
   })
 }
 
-type WayDeps = Pick<Deps, 'config' | 'publicUrl'>
+type WayDeps = Pick<Deps, 'config' | 'publicUrl' | 'clock'>
 
 interface Entering {
   userId: string
@@ -109,7 +109,7 @@ export async function checkEntry(
   const { tenant_id: tenantId, requires_mfa: tenantRequires, roles } = membership
   const connection = connectionOf(session)
   const { amr, endsAt } = chain
-  const way = await checkWay(deps, tx, { connection, membership, amr })
+  const way = await checkWay(deps, tx, { userId, connection, membership, amr })
   if (way.kind === 'refused') return way
   const secondFactorAt = isCounting(amr, { isOwner: membership.is_owner }) ? chain.secondFactorAt : null
   const second = checkSecondFactor(

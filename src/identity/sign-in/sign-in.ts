@@ -111,7 +111,7 @@ async function enter(
   const { tenant_id: tenantId, requires_mfa: tenantRequires } = membership
   const connection = connectionIn(factor)
   const amr = amrOf[factor.kind]
-  const way = await checkWay(deps, tx, { connection, membership, amr })
+  const way = await checkWay(deps, tx, { userId, connection, membership, amr })
   if (way.kind === 'refused') return way
   const { trustsMfa, breaksGlass } = way.proof
   const isSecond = factor.kind === 'passkey' && factor.counts

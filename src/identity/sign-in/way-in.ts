@@ -5,6 +5,7 @@ import type { Connection } from '../../request/caller.ts'
 import type { Membership } from '../../tenancy/members/store.ts'
 import { firstExcess } from '../../tenancy/roles/grantable-roles.ts'
 import { listRolesOf } from '../../tenancy/roles/store.ts'
+import { hasOldFactor } from '../otp/young-factors.ts'
 import { type Refused, refused } from './outcome.ts'
 import { findWayOf, listActiveConnections } from './way-store.ts'
 
@@ -26,6 +27,7 @@ export type Way = ReturnType<typeof open> | Refused
 
 /** What enters a tenant. */
 interface Entering {
+  userId: string
   /** By which the session began; null: by another way. */
   connection: Connection | null
   membership: Pick<Membership, 'tenant_id' | 'membership_id' | 'is_owner' | 'requires_sso'>
@@ -33,24 +35,26 @@ interface Entering {
   amr: readonly string[]
 }
 
-type WayDeps = Pick<Deps, 'publicUrl' | 'config'>
+type WayDeps = Pick<Deps, 'publicUrl' | 'config' | 'clock'>
 
 /**
  * Whether a session may enter a tenant, or stay in it, by the way in which it began. One by a connection enters only its tenant, and only
  * with what its activator held: who controls the provider can sign in as each member, also as one who was promoted since. Others enter
- * no tenant with `sso: required`, except an owner by password and second factor.
+ * no tenant with `sso: required`, except an owner by password and a second factor that they have had for a day.
  * Refuses with 403 `session_confined`, with 401 `sso_required`, and with 401 `session_revoked` where the connection is disabled or deleted.
  */
 export async function checkWay(
   deps: WayDeps,
   tx: Tx,
-  { connection, membership, amr }: Entering,
+  { userId, connection, membership, amr }: Entering,
 ): Promise<Way> {
   const publicUrl = deps.publicUrl()
   const { tenant_id: tenantId, membership_id: membershipId, is_owner: isOwner } = membership
   if (connection === null) {
     if (!membership.requires_sso) return open()
-    if (isOwner && amr.includes('pwd') && deps.config.OTP_ENABLED) return open({ breaksGlass: true })
+    const hasPassword = isOwner && amr.includes('pwd')
+    if (hasPassword && (await hasOldFactor(deps, tx, userId, deps.clock())))
+      return open({ breaksGlass: true })
     const path = pathOf(tenantId, await listActiveConnections(tx, tenantId))
     return refused(ssoRequired(`${publicUrl}/sign-in/${path}`))
   }
