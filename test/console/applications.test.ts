@@ -126,6 +126,26 @@ t.test(
       first_party: true,
     })
 
+    await page.getByRole('button', { name: 'Sign-in pages' }).click()
+    await page.getByLabel('Name on the pages').fill('Nordwind Shop')
+    await page.getByLabel('Colour of buttons and links').fill('#ffd400')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Choose a darker one').waitFor()
+    await page.getByLabel('Colour of buttons and links').fill('#7a1f5c')
+    await page.locator('.brand-head').getByText('Nordwind Shop').waitFor()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('The pages are changed').waitFor()
+    t.match(await clients(), [{ branding: { name: 'Nordwind Shop', accent: '#7a1f5c' } }])
+    await assertSound(t, page, 'the look of an application')
+    await assertNarrow(t, page, 'the look of an application', { look: true })
+    for (const label of ['Name on the pages', 'Colour of buttons and links'])
+      await page.getByLabel(label).fill('')
+    const saved = page.waitForResponse((one) => one.request().method() === 'PATCH')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await saved
+    t.match(await clients(), [{ branding: null }], 'as the organisation has it')
+    await page.getByRole('button', { name: 'Settings', exact: true }).click()
+
     await choose(page, 'Change')
     await dialog.getByLabel('Active').uncheck()
     await dialog.getByRole('button', { name: 'Save' }).click()
@@ -194,6 +214,10 @@ t.test(
     await enter(other, owner.tenantId, id)
     await other.getByText('Ready to paste').waitFor()
     const names = ['Actions', 'New secret', 'Delete this secret']
+    await other.getByRole('button', { name: 'Sign-in pages' }).click()
+    t.ok(await other.getByLabel('Name on the pages').isDisabled())
+    t.equal(await other.getByRole('button', { name: 'Save' }).count(), 0)
+    await other.getByRole('button', { name: 'Settings', exact: true }).click()
     for (const name of names) t.equal(await other.getByRole('button', { name, exact: true }).count(), 0, name)
   },
 )

@@ -20,6 +20,7 @@ import { usesSecrets } from './advanced.tsx'
 import { ApplicationForm, type Opened } from './application-form.tsx'
 import { StateBadges } from './applications-page.tsx'
 import { LogoutsCard } from './logouts-card.tsx'
+import { LookCard } from './look-card.tsx'
 import { PeopleCard } from './people-card.tsx'
 import { SecretsCard } from './secrets-card.tsx'
 import { SettingsCard, SnippetCard } from './settings.tsx'
@@ -43,9 +44,10 @@ function One({ opened }: { opened: Opened }) {
   const { body: client } = opened
   const may = useMay()
   const [{ tab = '' }, change] = useFilters()
-  const { settings, people, logouts } = texts.tabsOfOne
+  const { settings, look, people, logouts } = texts.tabsOfOne
   const tabs = {
     settings,
+    ...(client.kind !== 'machine' && { look }),
     ...(client.kind !== 'machine' && may('oauth_grant:list') && { people }),
     ...(client.backchannel_logout_uri !== null && { logouts }),
   } as typeof texts.tabsOfOne
@@ -74,6 +76,7 @@ function One({ opened }: { opened: Opened }) {
           onChange={(tab) => change({ tab, status: undefined })}
         />
       )}
+      {shown === 'look' && <LookCard key={JSON.stringify(client.branding)} opened={opened} />}
       {shown === 'people' && <PeopleCard client={client} />}
       {shown === 'logouts' && <LogoutsCard client={client} />}
       {shown === 'settings' && (

@@ -6,7 +6,7 @@ export const texts = {
   columns: ['Application', 'Kind', 'State', 'Last used'],
   tabs: { applications: 'Applications', apis: 'APIs' },
   views: 'What is registered',
-  tabsOfOne: { settings: 'Settings', people: 'People', logouts: 'Sign-outs' },
+  tabsOfOne: { settings: 'Settings', look: 'Sign-in pages', people: 'People', logouts: 'Sign-outs' },
   viewsOfOne: 'Views of the application',
   create: 'Register an application',
   never: 'Never',
@@ -134,6 +134,14 @@ export const texts = {
       title: (name: string) => `End the access for ${name}?`,
       about: 'The application is signed out at its next use. The person can sign in to it again.',
     },
+  },
+  look: {
+    title: 'Sign-in pages',
+    about:
+      'How the pages look while this application asks people to sign in. An empty field is as the organisation has it.',
+    name: 'Name on the pages',
+    save: 'Save',
+    done: 'The pages are changed',
   },
   logouts: {
     title: 'Sign-outs',

@@ -25,10 +25,13 @@ export function BrandPreview({
   draft,
   logo,
   tenantName,
+  hasMail = true,
 }: {
   draft: Draft
   logo: string | null
   tenantName: string
+  /** Also a mail. */
+  hasMail?: boolean
 }) {
   const [theme, setTheme] = useState<'light' | 'dark'>('light')
   const accent = /^#[0-9a-f]{6}$/i.test(draft.accent ?? '') ? draft.accent!.slice(1).toLowerCase() : null
@@ -60,18 +63,20 @@ export function BrandPreview({
           </div>
           <figcaption>{words.page.caption}</figcaption>
         </figure>
-        <figure>
-          <div className="brand-mail" aria-hidden="true">
-            <Head {...brand} />
-            <div className="brand-card">
-              <p className="brand-title">{words.mail.title}</p>
-              <p>{words.mail.lead(tenantName)}</p>
-              <p className="brand-button">{words.mail.go}</p>
+        {hasMail && (
+          <figure>
+            <div className="brand-mail" aria-hidden="true">
+              <Head {...brand} />
+              <div className="brand-card">
+                <p className="brand-title">{words.mail.title}</p>
+                <p>{words.mail.lead(tenantName)}</p>
+                <p className="brand-button">{words.mail.go}</p>
+              </div>
+              <Links {...brand} />
             </div>
-            <Links {...brand} />
-          </div>
-          <figcaption>{words.mail.caption}</figcaption>
-        </figure>
+            <figcaption>{words.mail.caption}</figcaption>
+          </figure>
+        )}
       </div>
     </div>
   )
