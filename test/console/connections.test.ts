@@ -1,8 +1,12 @@
+import { randomUUID } from 'node:crypto'
 import t from 'tap'
+import { activeConnection, verifiedDomain } from '../federation/active-connection.ts'
 import { startProvider } from '../federation/provider.ts'
 import { idp } from '../federation/saml/certificates.ts'
 import { metadataXml } from '../federation/saml/identity-provider.ts'
 import { noChromium } from '../helpers/chromium.ts'
+import { colleague } from '../helpers/colleague.ts'
+import { proveAddress } from '../helpers/prove-address.ts'
 import { query } from '../helpers/query.ts'
 import { startService } from '../helpers/service.ts'
 import { startDns } from '../tenancy/domains/dns-server.ts'
@@ -257,6 +261,67 @@ t.test(
   },
 )
 
+t.test('a refusal leads to the sign-in that it asks for, and back', { skip }, async (t) => {
+  const owner = await service.signUp()
+  const person = await colleague(service, owner)
+  const domain = `${randomUUID()}.example`
+  await verifiedDomain(service, owner, domain)
+  const id = await activeConnection(service, owner, provider)
+  const email = `ada@${domain}`
+  const { superuser } = service.databases
+  await query(superuser, `update users set email = '${email}' where id = '${person.id}'`)
+  await proveAddress(service, person)
+  provider.person = { sub: randomUUID(), email }
+  await owner.patch(`/api/v1/tenants/${owner.tenantId}/`, { name: 'Nordwind' })
+  const { page, faults } = await openPage(t)
+  const dialog = page.locator('.dialog')
+  await go(page, '/account/security')
+  await signIn(page, { ...person, email })
+  await heading(page, 'Security').waitFor()
+  const enter = async () => {
+    await page.locator('.side .switcher').first().click()
+    await page.getByRole('menuitem').filter({ hasText: 'Nordwind' }).click()
+  }
+  await enter()
+  await page.getByText('You are now in Nordwind').waitFor()
+  await query(
+    superuser,
+    `update tenants set settings = settings || '{"sso": "required"}' where id = '${owner.tenantId}'`,
+  )
+  await query(superuser, `update browser_sessions set checked_until = '2020-01-01'`)
+  await page.reload()
+  await page.getByText('has its members sign in by its identity provider').waitFor()
+  await assertSound(t, page, 'a session that goes on at the provider')
+  await assertNarrow(t, page, 'a session that goes on at the provider', { look: true })
+  await page.getByRole('button', { name: 'Sign in by the organisation' }).click()
+  await page.waitForURL((url) => url.pathname === `/sign-in/with/${id}/`)
+  await page.route(`${provider.issuer}/authorize**`, (route) =>
+    route.fulfill({ status: 303, headers: { location: provider.signIn(route.request().url()) } }),
+  )
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await heading(page, 'Security').waitFor()
+
+  await page.getByRole('button', { name: 'Change password' }).click()
+  await dialog.getByLabel('Present password').fill(person.password)
+  await dialog.getByLabel('New password').fill('another quiet harbour')
+  await dialog.getByRole('button', { name: 'Change password' }).click()
+  const other = dialog.getByRole('link', { name: 'Sign in in another way' })
+  await other.waitFor()
+  await assertSound(t, page, 'what a session by a connection may not do')
+  await assertNarrow(t, page, 'what a session by a connection may not do', { look: true })
+  await other.click()
+  await signIn(page, { ...person, email })
+  await page.waitForURL((url) => url.pathname === '/console/account/security')
+  await enter()
+  const way = page.getByRole('alert').getByRole('link', { name: 'Sign in by the organisation' })
+  t.match(await way.getAttribute('href'), new RegExp(`/sign-in/with/${id}/\\?return_to=`))
+  await assertSound(t, page, 'a switch that leads to the provider')
+  t.strictSame(
+    faults.splice(0).filter((text) => !/40[13]/.test(text)),
+    [],
+  )
+})
+
 t.test(
   'a person sees their accounts at other providers, and keeps one way to sign in',
   { skip },
@@ -290,7 +355,7 @@ t.test(
     await page.unroute('**/users/me/identities/*/')
     await dialog.getByRole('button', { name: 'Remove' }).click()
     await page.getByText('The account there is no longer linked').waitFor()
-    await page.getByText('Nordwind ID').waitFor({ state: 'detached' })
+    await page.getByText('Nordwind ID', { exact: true }).waitFor({ state: 'detached' })
     t.strictSame(
       faults.splice(0).filter((text) => !/409/.test(text)),
       [],

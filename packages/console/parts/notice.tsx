@@ -4,6 +4,7 @@ import { isLasting } from '../api/problem.ts'
 import { Button } from './button.tsx'
 import { Icon, type IconName } from './icon.tsx'
 import { texts } from './texts.ts'
+import { wayOn } from './way-on.tsx'
 
 type Tone = 'danger' | 'warn' | 'good'
 
@@ -33,9 +34,11 @@ export function Notice({
 /** Why a call failed, above the form that made it. */
 export function Fault({ problem }: { problem: Problem | null }) {
   if (!problem?.message) return null
+  const way = wayOn(problem)
   return (
     <Notice tone="danger">
       <p>{problem.message}</p>
+      {way && <div className="line notice-action">{way}</div>}
     </Notice>
   )
 }
@@ -72,7 +75,9 @@ export function Failed({ problem, retry }: { problem: Problem; retry: () => void
         icon={problem.status === 403 ? 'lock' : problem.status === 404 ? 'search' : 'alert'}
         title={about}
         action={
-          isLasting(problem) ? undefined : (
+          isLasting(problem) ? (
+            wayOn(problem)
+          ) : (
             <Button icon="history" onClick={retry}>
               {texts.retry}
             </Button>

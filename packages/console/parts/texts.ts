@@ -18,6 +18,11 @@ export const texts = {
   clear: 'Clear the filters',
   removeValue: (value: string) => `Remove ${value}`,
   inAll: (count: number) => `${count.toLocaleString('en')} in all`,
+  wayOn: {
+    sso_required: 'Sign in by the organisation',
+    session_confined: 'Sign in in another way',
+    insufficient_user_authentication: 'Sign in again',
+  },
   approvalAsked: 'This waits for an approval',
   approvalAskedAbout: 'The approvers are asked. You find your request under Approvals.',
   earlier: 'Previous',

@@ -1,14 +1,17 @@
-import { useEffect, useState, useSyncExternalStore } from 'react'
+import { type ReactNode, useEffect, useState, useSyncExternalStore } from 'react'
 import { createPortal } from 'react-dom'
 import { asProblem } from '../api/problem.ts'
 import { Icon } from './icon.tsx'
 import { texts } from './texts.ts'
+import { wayOn } from './way-on.tsx'
 
 interface Toast {
   key: number
   title: string
   about: string | undefined
   isFault: boolean
+  /** A link that leads on. */
+  way: ReactNode
 }
 
 let toasts: readonly Toast[] = []
@@ -21,16 +24,15 @@ function set(next: readonly Toast[]): void {
   for (const listener of listeners) listener()
 }
 
-const add = (title: string, about: string | undefined, isFault: boolean) =>
-  set([{ key: ++last, title, about, isFault }, ...toasts].slice(0, maxShown))
+const add = (toast: Omit<Toast, 'key'>) => set([{ key: ++last, ...toast }, ...toasts].slice(0, maxShown))
 
 /** Says that something was done. */
-export const say = (title: string, about?: string) => add(title, about, false)
+export const say = (title: string, about?: string) => add({ title, about, isFault: false, way: null })
 
 /** Says why something could not be done, where no form can show it. */
 export function sayFault(error: unknown): void {
-  const { message } = asProblem(error)
-  if (message) add(message, undefined, true)
+  const problem = asProblem(error)
+  if (problem.message) add({ title: problem.message, about: undefined, isFault: true, way: wayOn(problem) })
 }
 
 /** Where messages appear, for some seconds. Beside the pages, so that a dialog neither hides them nor closes for a click. */
@@ -53,7 +55,7 @@ export function Toasts() {
 }
 
 /** It stays while the pointer or the focus is on it. */
-function Shown({ toast: { key, title, about, isFault } }: { toast: Toast }) {
+function Shown({ toast: { key, title, about, isFault, way } }: { toast: Toast }) {
   const [isHeld, setHeld] = useState(false)
   const close = () => set(toasts.filter((one) => one.key !== key))
   useEffect(() => {
@@ -78,6 +80,7 @@ function Shown({ toast: { key, title, about, isFault } }: { toast: Toast }) {
       <div>
         <p className="toast-title">{title}</p>
         {about && <p className="muted small">{about}</p>}
+        {way && <div className="line notice-action">{way}</div>}
       </div>
       <button type="button" className="toast-close" aria-label={texts.close} onClick={close}>
         <Icon name="close" size={14} />

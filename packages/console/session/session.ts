@@ -12,6 +12,8 @@ export interface Session {
   /** The sign-in, or the present organisation, waits for a second factor. */
   otp_required?: boolean
   methods?: Method[]
+  /** Where the session can go on: its organisation requires its identity provider now. */
+  url?: string
   user?: Profile
   /** A session ended that this page had begun with. */
   ended?: boolean
@@ -75,13 +77,17 @@ export function followSession(client: QueryClient): void {
   addEventListener('pageshow', (event) => event.persisted && location.reload())
 }
 
-/** Goes to the pages of the service, which sign in, and come back to the present address. */
-export function goToSignIn(): void {
+/** An address of the pages that sign in, from which they come back to the present one. */
+export function comingBack(page: URL): URL {
   const { pathname, search, hash } = location
   const to = pathname.slice(`${prefix}/console`.length) + search + hash
-  const enter = `/console/enter/?${new URLSearchParams({ to })}`
-  location.replace(`${prefix}/sign-in/?${new URLSearchParams({ return_to: enter })}`)
+  page.searchParams.set('return_to', `/console/enter/?${new URLSearchParams({ to })}`)
+  return page
 }
+
+/** Goes to the pages of the service, which sign in, and come back. `url`: the page that the service names. */
+export const goToSignIn = (url = `${prefix}/sign-in/`): void =>
+  location.replace(comingBack(new URL(url, location.href)))
 
 export async function signOut(client: QueryClient): Promise<void> {
   await request('DELETE /session/')

@@ -10,12 +10,12 @@ import { texts } from './texts.ts'
 
 /**
  * Between a visitor and a session: the pages of the service sign in, and come back. Where a session ended under the eyes of
- * its person, they press a button first. A session that owes a second factor shows it here.
+ * its person, or its organisation requires another way, they press a button first. A session that owes a second factor shows it here.
  */
 export function SignIn({ session, hadSession }: { session: Session; hadSession: boolean }) {
   const client = useQueryClient()
   const waits = session.otp_required === true
-  const leaves = !waits && !hadSession
+  const leaves = !waits && !hadSession && !session.url
   useEffect(() => {
     if (leaves) goToSignIn()
   }, [leaves])
@@ -25,17 +25,23 @@ export function SignIn({ session, hadSession }: { session: Session; hadSession: 
   }
   if (waits) return <SecondFactor methods={session.methods ?? []} onOther={() => void other()} />
   if (leaves) return null
-  const { title, about, ended, go } = texts.signIn
+  const { title, about, ended, go, required, byProvider, otherwise } = texts.signIn
+  const reason = session.url ? required : session.ended && ended
   return (
-    <Gate title={title} about={session.ended ? undefined : about}>
-      {session.ended && (
+    <Gate title={title} about={reason ? undefined : about}>
+      {reason && (
         <Notice icon="clock" tone="warn">
-          {ended}
+          {reason}
         </Notice>
       )}
-      <Button kind="primary" wide onClick={goToSignIn}>
-        {go}
+      <Button kind="primary" wide onClick={() => goToSignIn(session.url)}>
+        {session.url ? byProvider : go}
       </Button>
+      {session.url && (
+        <Button wide onClick={() => goToSignIn()}>
+          {otherwise}
+        </Button>
+      )}
     </Gate>
   )
 }

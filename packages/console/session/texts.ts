@@ -4,6 +4,9 @@ export const texts = {
     about: 'Sign in to go on.',
     ended: 'Your session has ended. Sign in again to go on where you were.',
     go: 'Sign in',
+    required: 'This organisation has its members sign in by its identity provider.',
+    byProvider: 'Sign in by the organisation',
+    otherwise: 'Sign in in another way',
   },
   factor: {
     title: 'Second factor',

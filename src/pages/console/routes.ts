@@ -91,19 +91,26 @@ const stateRoute = (profile: Route): Route =>
     },
   }) as Route
 
+/** What a session needs before it goes on. `url`: where its tenant has its members sign in. */
+interface Waits {
+  otp_required: true
+  methods: string[]
+  url: string
+}
+
 /** Whether the browser is signed in is an answer, not a refusal. */
 const showState =
   (deps: Deps, read: Middleware, readSelf: Middleware): Middleware =>
   async (ctx, next) => {
     const row = await cookieOf(deps, ctx, consoleCookie)
-    let waits = row?.pending_id ? { otp_required: true, methods: row.methods } : {}
+    let waits: Partial<Waits> = row?.pending_id ? { otp_required: true, methods: row.methods } : {}
     try {
       if (row?.family_id) return await orAsSelf(deps, row, read, readSelf)(ctx, next)
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 401)) throw error
-      // The read itself may find that a factor is due.
-      const { otp_required, methods } = error.members as Partial<{ otp_required: true; methods: string[] }>
-      waits = otp_required && methods ? { otp_required, methods } : {}
+      // The read itself may find that a factor is due, or a sign-in by the identity provider of the tenant.
+      const { otp_required, methods, url } = error.members as Partial<Waits>
+      waits = otp_required && methods ? { otp_required, methods } : url ? { url } : {}
     }
     ctx.status = 200
     ctx.type = 'application/json; charset=utf-8'
