@@ -6,6 +6,7 @@ import type { PasswordHasher } from './crypto/passwords.ts'
 import type { Sealer } from './crypto/seal.ts'
 import type { TokenSigner } from './crypto/token-signer.ts'
 import type { Databases } from './database/executor/transaction.ts'
+import type { RequestLog } from './directory/log/request-log.ts'
 import type { OpenApiKeys } from './identity/api-keys/api-keys.ts'
 import type { SigningKeys } from './identity/keys/key-ring-watch.ts'
 import type { Limiters } from './identity/rate-limits/limiters.ts'
@@ -45,6 +46,8 @@ export interface Deps {
   wordsInRoles: WordsInRoles
   /** What policies in shadow mode would have done. */
   shadowCounts: ShadowCounter
+  /** What directories asked over SCIM. */
+  directoryLog: RequestLog
   approvals: Approvals
   apiKeys: OpenApiKeys
   /** Limits of RATE_LIMIT_ENABLED on requests that need no token. */

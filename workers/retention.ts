@@ -3,6 +3,7 @@ import { deleteDecisionsBefore, deleteShadowCountsBefore } from '../src/authoriz
 import { deleteVersionsBefore } from '../src/authorization/policies/store.ts'
 import { asWorker, type Tx } from '../src/database/executor/transaction.ts'
 import { deleteLogCountsBefore } from '../src/database/log-quota.ts'
+import { deleteEntriesBefore, deleteEntriesBeyond } from '../src/directory/log/store.ts'
 import {
   deleteDeliveriesOf,
   deleteEndedBefore,
@@ -32,6 +33,8 @@ const day = 86_400_000
 const scrubDelay = 60_000
 const maxPeople = 100
 const scrubPageSize = 1_000
+const directoryLogMs = 30 * day
+const maxDirectoryEntries = 100_000
 
 type RetentionDeps = Pick<WorkerDeps, 'db' | 'clock' | 'config' | 'sealer'>
 type RetentionSetting = keyof WorkerDeps['config'] & `${string}_RETENTION_DAYS`
@@ -78,6 +81,9 @@ export async function deleteOutdated(deps: RetentionDeps): Promise<Record<string
   for (const [name, [setting, deleteBefore]] of Object.entries(kept))
     deleted[name] = await inBatches(deps, (tx, limit) => deleteBefore(tx, before(setting), limit))
   deleted.log_counts = await inBatches(deps, (tx, limit) => deleteLogCountsBefore(tx, now - day, limit))
+  deleted.directory_log =
+    (await inBatches(deps, (tx, limit) => deleteEntriesBefore(tx, now - directoryLogMs, limit))) +
+    (await inBatches(deps, (tx, limit) => deleteEntriesBeyond(tx, maxDirectoryEntries, limit)))
   deleted.deliveries! += await deleteOrphanedDeliveries(deps)
   deleted.people_scrubbed = await scrubErased(deps)
   return deleted

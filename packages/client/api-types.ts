@@ -72,6 +72,8 @@ export type Domain = { id: string; domain: string; status: "pending" | "verified
 
 export type DomainLoan = { tenant: string }
 
+export type DirectoryRequest = { id: string; at: string; method: string; path: string; status: number; detail: string | null; request_id: string }
+
 export type AttributeDefinition = { id: string; key: string; display_name: string; category: "subject" | "resource" | "action" | "environment"; data_type: "string" | "integer" | "number" | "boolean" | "datetime" | "ip" | "array"; allowed_values: (string | number | boolean)[] | null; is_required: boolean; description: string; source: "registered" | "caller"; managed_by: string | null; is_system: boolean; created_at: string }
 
 export type RegisteredResource = { id: string; resource_type: string; resource_id: string; owner_id: string | null; department_id: string | null; attributes: Record<string, unknown>; created_at: string; updated_at: string }
@@ -350,6 +352,7 @@ export interface Operations {
   'GET /domains/{id}/loans/': { query: {  }; body: undefined; answer: { results: (DomainLoan)[] } }
   'POST /domains/{id}/loans/': { query: {  }; body: { tenant: string }; answer: DomainLoan; stored: true }
   'DELETE /domains/{id}/loans/{tenant}/': { query: {  }; body: undefined; answer: undefined; stored: true }
+  'GET /directory/log/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; failed?: boolean; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (DirectoryRequest)[] } }
   'GET /attribute-definitions/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; category?: "subject" | "resource" | "action" | "environment"; data_type?: "string" | "integer" | "number" | "boolean" | "datetime" | "ip" | "array"; managed_by?: string; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (AttributeDefinition)[]; count: number | null } }
   'POST /attribute-definitions/': { query: {  }; body: { key: string; display_name?: string; category: "subject" | "resource" | "action" | "environment"; data_type: "string" | "integer" | "number" | "boolean" | "datetime" | "ip" | "array"; allowed_values?: (string | number | boolean)[] | null; is_required?: boolean; description?: string; source?: "registered" | "caller" }; answer: AttributeDefinition }
   'GET /attribute-definitions/{id}/': { query: {  }; body: undefined; answer: AttributeDefinition }

@@ -13,6 +13,7 @@ export function directoryKeys(deps: VerifyDeps): Credentials {
     ...tokens,
     async verify(http) {
       const claims = await tokens.verify(http)
+      http.state.tenantId = claims.tenantId
       if (claims.subjectType !== 'service_account')
         throw new ApiError(
           403,

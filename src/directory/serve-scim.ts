@@ -26,6 +26,7 @@ export function serveScim(deps: Deps & PathDeps & VerifyDeps): Middleware {
     readAsJson(http)
     await orError(http, () => serve(http, next))
     writeAsScim(http)
+    deps.directoryLog.note(http)
   }
 }
 

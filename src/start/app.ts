@@ -9,6 +9,7 @@ import { policyRoutes } from '../authorization/policies/routes.ts'
 import { resourceRoutes } from '../authorization/resources/routes.ts'
 import { searchRoutes } from '../authorization/search/routes.ts'
 import type { Deps } from '../deps.ts'
+import { directoryLogRoutes } from '../directory/log/routes.ts'
 import { scim } from '../directory/scim.ts'
 import { activityRoutes } from '../events/activity/routes.ts'
 import { auditLogRoutes } from '../events/audit-log/routes.ts'
@@ -88,6 +89,7 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...invitationRoutes(deps),
   ...connectionRoutes(deps),
   ...domainRoutes(deps),
+  ...directoryLogRoutes(deps),
   ...attributeRoutes(deps),
   ...resourceRoutes(deps),
   ...policyRoutes(deps),

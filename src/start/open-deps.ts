@@ -24,6 +24,7 @@ import type { Pool } from '../database/executor/pool.ts'
 import { sendingOf } from '../database/executor/scope.ts'
 import { connectionName } from '../database/migrate/running-releases.ts'
 import type { Deps } from '../deps.ts'
+import { requestLog } from '../directory/log/request-log.ts'
 import { openApiKeys } from '../identity/api-keys/api-keys.ts'
 import { loadKeyRing } from '../identity/keys/key-ring.ts'
 import { watchKeyRing } from '../identity/keys/key-ring-watch.ts'
@@ -105,6 +106,7 @@ export async function openDeps(
   const endSweeping = sweepRateLimits(db, clock, log)
   const apiKeys = openApiKeys(db, log)
   const shadowCounts = shadowCounter({ db, log, metrics }, clock)
+  const directoryLog = requestLog(db, log, clock)
   const close = async () => {
     ring.close()
     endSweeping()
@@ -112,7 +114,7 @@ export async function openDeps(
     endMeasuring()
     callLimits.close()
     limiters.close()
-    await Promise.all([shadowCounts.flush(), apiKeys.flush(), decisions.flush()])
+    await Promise.all([shadowCounts.flush(), apiKeys.flush(), decisions.flush(), directoryLog.flush()])
     await Promise.all(Object.values(db).map((pool) => pool.end()))
   }
   const signer = createTokenSigner(ring.now, ring.lookAgain)
@@ -133,6 +135,7 @@ export async function openDeps(
     declaredWords: declaredWords({ db, clock }),
     wordsInRoles: wordsInRoles({ db }),
     shadowCounts,
+    directoryLog,
     limiters,
     apiKeys,
     callLimits,

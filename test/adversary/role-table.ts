@@ -18,7 +18,8 @@ const managers = `tenant:update member:create member:update service_account:crea
   connection:create connection:update connection:delete connection:test domain:create domain:update domain:delete`
 const readers = `service_account:list service_account:read invitation:list policy:list policy:read policy:test
   attribute_definition:list registered_resource:list event:list audit:list oauth_client:list oauth_client:read
-  oauth_resource:list oauth_resource:read oauth_grant:list connection:list connection:read domain:list domain:read`
+  oauth_resource:list oauth_resource:read oauth_grant:list connection:list connection:read domain:list domain:read
+  directory:read`
 const readersAndMembers = `decision:list decision:read decision:explain`
 const managersAndMembers = `invitation:cancel`
 const owners = `tenant:suspend tenant:activate tenant:archive tenant:delete member:impersonate connection:activate

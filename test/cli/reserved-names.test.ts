@@ -52,7 +52,7 @@ await withClient(service.databases.superuser, async (client: pg.Client) => {
   await renameResources(
     client,
     new Map([
-      ['cable', 'directory'],
+      ['cable', 'installation'],
       ['socket', 'support_access'],
     ]),
   )
@@ -63,28 +63,28 @@ t.test('migrate stops where applications use a reserved name, and lists who does
   const refused = await cli('migrate')
   t.equal(refused.code, 1)
   for (const line of [
-    /role "Wirer" +directory:read, directory:\*\n/,
+    /role "Wirer" +installation:read, installation:\*\n/,
     /role "Plugger" +support_access:plug\n/,
-    /key "Robot" +directory:read\n/,
-    /policy "No cutting" +directory, directory:cut, directory:\*\n/,
-    /resources "directory" +directory\n/,
+    /key "Robot" +installation:read\n/,
+    /policy "No cutting" +installation, installation:cut, installation:\*\n/,
+    /resources "installation" +installation\n/,
     /– +manifest "wiring" +support_access:plug, support_access\n/,
-    /--rename directory=app_directory/,
+    /--rename support_access=app_support_access/,
   ])
     t.match(refused.said, line)
-  t.match(await cli('migrate', '--rename', 'directory=cable'), { code: 1, said: /support_access:plug/ })
+  t.match(await cli('migrate', '--rename', 'installation=cable'), { code: 1, said: /support_access:plug/ })
 })
 
 t.test('a new name has the right form, is not taken, and belongs to a reserved one', async (t) => {
   for (const wrong of [
     'cable=x',
-    'directory=Cable',
-    'directory=member',
-    'directory',
-    'directory=a,support_access=a',
+    'installation=Cable',
+    'installation=member',
+    'installation',
+    'installation=a,support_access=a',
   ])
     t.match(await cli('migrate', '--rename', wrong), { code: 2, said: /--rename/ }, wrong)
-  t.match(await cli('migrate', '--rename', 'directory=note,support_access=socket'), {
+  t.match(await cli('migrate', '--rename', 'installation=note,support_access=socket'), {
     code: 1,
     said: /role "Wirer" +note:read\n[\s\S]*has the new name already/,
   })
@@ -94,25 +94,25 @@ t.test('migrate --rename changes a name everywhere, and what it permits stays', 
   const renamed = await cli(
     'migrate',
     '--rename',
-    'directory=app_directory,support_access=app_support_access',
+    'installation=app_installation,support_access=app_support_access',
   )
-  t.match(renamed, { code: 0, out: /role "Wirer" +directory:read, directory:\*[\s\S]*Up to date/ })
+  t.match(renamed, { code: 0, out: /role "Wirer" +installation:read, installation:\*[\s\S]*Up to date/ })
   t.match(await cli('migrate'), { code: 0, out: 'Up to date\n' })
 
   t.match((await owner.get(`${roles}${role.id}/`)).body.permissions, [
-    'app_directory:read',
-    'app_directory:*',
+    'app_installation:read',
+    'app_installation:*',
     'note:read',
   ])
   t.match((await owner.get('/api/v1/users/me/keys/')).body.results[0], {
-    scopes: ['app_directory:read', 'access:evaluate'],
+    scopes: ['app_installation:read', 'access:evaluate'],
   })
-  t.equal((await owner.get('/api/v1/resources/app_directory/1/')).status, 200)
+  t.equal((await owner.get('/api/v1/resources/app_installation/1/')).status, 200)
   t.match((await owner.get(`/api/v1/policies/${policy.id}/`)).body, {
-    actions: ['app_directory:*', 'note:read'],
-    resource_types: ['app_directory'],
+    actions: ['app_installation:*', 'note:read'],
+    resource_types: ['app_installation'],
     conditions: {
-      all: [{ value: ['app_directory', 'note'] }, { value: 'app_directory:cut' }, { value: 'cable' }],
+      all: [{ value: ['app_installation', 'note'] }, { value: 'app_installation:cut' }, { value: 'cable' }],
     },
   })
   // Processes of this release start after the migration.
@@ -126,13 +126,13 @@ t.test('migrate --rename changes a name everywhere, and what it permits stays', 
     const response = await fetch(new URL('/access/v1/evaluation', other.url), {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ subject, action: { name }, resource: { type: 'app_directory', id: '1' } }),
+      body: JSON.stringify({ subject, action: { name }, resource: { type: 'app_installation', id: '1' } }),
     })
     return ((await response.json()) as { decision: boolean }).decision
   }
-  t.equal(await may('app_directory:cut'), false, 'the policy decides as before')
-  t.equal(await may('app_directory:read'), true)
-  t.equal(await may('app_directory:read', key.key), true, 'the key has its scope')
+  t.equal(await may('app_installation:cut'), false, 'the policy decides as before')
+  t.equal(await may('app_installation:read'), true)
+  t.equal(await may('app_installation:read', key.key), true, 'the key has its scope')
 })
 
 t.test(

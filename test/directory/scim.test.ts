@@ -45,6 +45,31 @@ t.test('every refusal has the form of SCIM', async (t) => {
   t.match(wrong.headers.get('allow'), /GET/)
 })
 
+t.test('requests are in the log of their tenant, without addresses and queries', async (t) => {
+  const owner = await service.signUp()
+  const directory = await openDirectory(service, owner)
+  const log = '/api/v1/directory/log/'
+  const { headers } = await directory.get('/Users?filter=userName%20eq%20%22ada@crew.example%22')
+  await directory.get('/Users/ada@crew.example')
+  await directory.post('/Groups', { displayName: 'Crew', members: [{ value: 'ada@crew.example' }] })
+  for (let i = 0; i < 3; i++) await service.call('GET', '/scim/v2/Schemas', { token: owner.access })
+  const path = '/scim/v2/Users'
+  let shown = await owner.get(log)
+  while (shown.body.results.length < 4) shown = await owner.get(log)
+  t.match(shown.body, {
+    next: null,
+    results: [
+      { method: 'GET', path: '/scim/v2/Schemas', status: 403, detail: /API key/ },
+      { method: 'POST', path: '/scim/v2/Groups', status: 400, detail: '…@… is no id of a User.' },
+      { method: 'GET', path: `${path}/…@…`, status: 404, detail: String },
+      { method: 'GET', path, status: 200, detail: null, at: String, request_id: headers.get('x-request-id') },
+    ],
+  })
+  t.match((await owner.get(`${log}?failed=false`)).body.results, [{ status: 200 }])
+  t.notMatch(JSON.stringify(shown.body), /ada|crew/i)
+  t.match((await (await service.signUp()).get(log)).body.results, [], 'of this tenant only')
+})
+
 t.test('only service accounts with scim:provision are directories, and owners alone give it', async (t) => {
   const owner = await service.signUp()
   const refused = scimError(403)

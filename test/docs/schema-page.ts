@@ -58,6 +58,7 @@ const ofMigrations: Record<string, Context> = {
   domains: 'tenancy',
   directory_users: 'directory',
   directory_groups: 'directory',
+  directory_log: 'directory',
   directory_group_members: 'directory',
   tenant_logos: 'tenancy',
 }

@@ -10,7 +10,7 @@ const refused = (name: string, field: RegExp) => ({
 })
 
 t.test('roles, keys, policies and resources of applications cannot take a reserved name', async (t) => {
-  t.equal(reservedResources.length, 3)
+  t.equal(reservedResources.length, 2)
   const rule = { name: 'Rule', effect: 'allow', conditions: {} }
   for (const name of reservedResources) {
     for (const permission of [`${name}:read`, `${name}:*`]) {
@@ -38,8 +38,8 @@ t.test('roles, keys, policies and resources of applications cannot take a reserv
 
 t.test('a question or a search about a reserved name gives nothing', async (t) => {
   const subject = { type: 'user', id: owner.id }
-  const action = { name: 'directory:read' }
-  const resource = { type: 'directory', id: '1' }
+  const action = { name: 'installation:read' }
+  const resource = { type: 'installation', id: '1' }
   t.match(await owner.post('/access/v1/evaluation', { subject, action, resource }), {
     status: 200,
     body: { decision: false, context: { reasons: [{ code: 'unknown_action' }] } },

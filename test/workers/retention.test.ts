@@ -26,6 +26,7 @@ const ofNothing = {
   dead_letters: 0,
   mails: 0,
   sign_in_places: 0,
+  directory_log: 0,
   log_counts: 0,
   people_scrubbed: 0,
 }
@@ -45,6 +46,9 @@ const mails = (tenant: string, count: number, ms: number) => `
 const deadLetters = (tenant: string, count: number, ms: number) => `
   insert into dead_letters (tenant_id, id, queue, payload, created_at, failed_at, attempts, error)
   select '${tenant}', gen_random_uuid(), 'email', '{}', now(), ${at(ms)}, 1, '' from generate_series(1, ${count});`
+const requests = (tenant: string, count: number, ms: number) => `
+  insert into directory_log (tenant_id, id, at, method, path, status, request_id)
+  select '${tenant}', gen_random_uuid(), ${at(ms)}, 'GET', '/scim/v2/Users', 200, '' from generate_series(1, ${count});`
 const events = (tenant: string, first: number, last: number, ms: number) => `
   insert into events (tenant_id, id, type, subject, data, request_id, occurred_at, sequence)
   select '${tenant}', ${idAt(ms)}, 'identity.user_updated', '', '{}', '', ${at(ms)}, n
@@ -128,6 +132,17 @@ t.test('rows older than their retention are deleted in batches, in all tenants',
   t.throws(() => readConfig({ DECISION_RETENTION_DAYS: '0' }), /DECISION_RETENTION_DAYS/)
   t.throws(() => readConfig({ DECISION_RETENTION: '7' }), /DECISION_RETENTION is not a setting/)
   t.throws(() => readConfig({ AUDIT_RETENTION: '7' }), /AUDIT_RETENTION is not a setting/)
+})
+
+t.test('requests of directories are kept for 30 days, and the newest 100,000 of a tenant', async (t) => {
+  const { deps, root, tenants, count } = await openStage(t, { tenants: 2 })
+  const [one, other] = tenants as [string, string]
+  const now = Date.now()
+  await root.query(requests(one, 3, now - 30 * day - 1) + requests(other, 2, now - 30 * day + 1))
+  t.match(await deleteOutdated({ ...deps, clock: () => now }), { directory_log: 3 })
+  await root.query(requests(one, 101_200, now))
+  t.match(await deleteOutdated({ ...deps, clock: () => now }), { directory_log: 1_200 })
+  t.equal(await count('directory_log'), 100_002)
 })
 
 t.test('an event without a sequence is kept, however old', async (t) => {

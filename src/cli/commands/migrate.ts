@@ -109,7 +109,7 @@ const rename = (url: string, names: NewNames): Promise<Use[]> =>
 
 const obstacles: Record<Obstacle, string> = {
   reserved:
-    'These names belong to the service from this release on. Nothing was changed. Give the applications other names with --rename, for example --rename directory=app_directory, and change them in their code.',
+    'These names belong to the service from this release on. Nothing was changed. Give the applications other names with --rename, for example --rename support_access=app_support_access, and change them in their code.',
   taken: 'The tenant or manifest has the new name already. Nothing was changed. Choose another one.',
   module:
     'The text of these modules has the old name and not the new one. Nothing was changed. Let their authors name both, with the running release, and migrate again.',

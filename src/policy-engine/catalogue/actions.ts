@@ -87,7 +87,6 @@ export const actions = {
   'tenant:activate': granted(owners, { whenInactive: true }),
   'tenant:archive': granted(owners, { gate: true, whenInactive: true }),
   'tenant:delete': granted(owners, { gate: true, whenInactive: true }),
-
   'user:list': granted(anyRole, widen),
   'user:read': granted(anyRole, widen),
   'member:list': granted(anyRole),
@@ -149,7 +148,7 @@ export const actions = {
   'domain:delete': granted(managers, gate),
   'domain:verify': granted(owners),
   'scim:provision': granted(owners),
-
+  'directory:read': granted(readers),
   'policy:list': granted(readers, ownerExempt),
   'policy:read': granted(readers, ownerExempt),
   'policy:test': granted(readers, ownerExempt),

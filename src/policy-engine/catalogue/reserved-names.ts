@@ -1,5 +1,5 @@
 /** Names that the resources of coming releases have. They have no actions yet, and applications cannot take them. */
-export const reservedResources: readonly string[] = ['directory', 'installation', 'support_access']
+export const reservedResources: readonly string[] = ['installation', 'support_access']
 
 /** What to do about a name of {@link reservedResources}, as a sentence. */
 export const reservedName = (resource: string): string =>
@@ -8,6 +8,7 @@ export const reservedName = (resource: string): string =>
 /** Resources that were free for applications until a migration: it waits until none of theirs has the name. */
 export const takenBy: Readonly<Record<string, string>> = {
   connection: '0166-connections.sql',
+  directory: '0179-directory-log.sql',
   domain: '0165-domains.sql',
   identity: '0167-federated-identities.sql',
   oauth: '0154-policies-decide-applications.sql',
