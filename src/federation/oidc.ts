@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { Configuration } from 'openid-client'
 import type { Deps } from '../deps.ts'
 import { callOutside, whyNotCalled } from './call-upstream.ts'
+import { reasonOf, refusalFor } from './oidc-refusal.ts'
 import { type Answer, type Asked, type Begun, UpstreamError } from './upstream.ts'
 
 const limits = { ms: 10_000, bytes: 256 * 1024 }
@@ -106,8 +107,11 @@ async function exchange<T>(
 }
 
 /** `email_verified` is about the address beside it: that of the userinfo says nothing of the one in the token. */
-const withoutMark = ({ email_verified, ...more }: Claims, { email }: Claims): Claims =>
-  email === undefined ? { ...more, email_verified } : more
+function withoutMark(userinfo: Claims, { email }: Claims): Claims {
+  if (email === undefined) return userinfo
+  const { email_verified: _, ...more } = userinfo
+  return more
+}
 
 /** Calls a provider. Throws {@link UpstreamError} if it gives no answer. */
 export const askProvider = (
@@ -135,7 +139,8 @@ async function discover(deps: OidcDeps, library: Library, client: OidcClient): P
         })
   const authentication: Parameters<Library['discovery']>[3] = (server, ...rest) => {
     const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
-    const way = methods.includes('client_secret_basic') ? library.ClientSecretBasic : library.ClientSecretPost
+    // In the header the library writes `-` and `.` as %2D and %2E (RFC 6749 §2.3.1), which not all providers read.
+    const way = methods.includes('client_secret_post') ? library.ClientSecretPost : library.ClientSecretBasic
     return way(clientSecret)(server, ...rest)
   }
   try {
@@ -215,28 +220,4 @@ function assertToken(idToken: string, accessToken: string, atHash: unknown): voi
   )
   if (digest.subarray(0, digest.length / 2).toString('base64url') !== atHash)
     throw new UpstreamError('refused', 'The ID token belongs to another access token (at_hash).')
-}
-
-function refusalFor(error: unknown): UpstreamError {
-  if (error instanceof UpstreamError) return error
-  const { error: said, cause } = error as { error?: unknown; cause?: unknown }
-  if (cause instanceof UpstreamError) return cause
-  if (said === 'access_denied')
-    return new UpstreamError('denied', 'The provider says: access_denied.', { cause: error })
-  return new UpstreamError('refused', `The answer of the provider was refused: ${reasonOf(error)}`, {
-    cause: error,
-  })
-}
-
-/** What an administrator can act on: the words of the provider, else those of the check. */
-function reasonOf(error: unknown): string {
-  const { error: code, error_description: description, cause, message } = error as Record<string, unknown>
-  if (code) return [code, description].filter(Boolean).join(': ')
-  const { claim, claims, expected } = ((cause as Error | undefined)?.cause ?? {}) as Record<string, unknown>
-  if (typeof claim === 'string' && expected !== undefined) {
-    const had = (claims as Record<string, unknown>)[claim]
-    return `the ID token has the ${claim} ${JSON.stringify(had)}, and this connection ${JSON.stringify(expected)}.`
-  }
-  const inner = cause instanceof Error ? cause.message : undefined
-  return [message, inner].filter(Boolean).join(': ')
 }

@@ -915,7 +915,7 @@ export const de: Texts = {
       sign_in_refused: () => 'Dieses Konto kann sich hier nicht anmelden.',
       state_not_valid: () =>
         'Diese Antwort gehört zu einem anderen Browser, wurde schon verwendet oder ist zu alt. Beginnen Sie von vorn.',
-      overtaken: () => 'Eine andere Anmeldung hat das Konto inzwischen geändert. Beginnen Sie von vorn.',
+      overtaken: () => 'Das wurde inzwischen geändert. Beginnen Sie von vorn.',
       form_not_valid: () =>
         'Dieses Formular gehört zu einem anderen Browser oder ist zu alt. Beginnen Sie von vorn.',
       form_expired: () =>

@@ -922,7 +922,7 @@ export const en = {
       sign_in_refused: () => 'This account cannot sign in here.',
       state_not_valid: () =>
         'This answer belongs to another browser, was used already, or is too old. Begin again.',
-      overtaken: () => 'Another sign-in changed the account meanwhile. Begin again.',
+      overtaken: () => 'This was changed meanwhile. Begin again.',
       form_not_valid: () => 'This form is of another browser, or too old. Begin again.',
       form_expired: () => 'More than 15 minutes went by since the page was opened. Begin again.',
       cross_site_request: () => 'This form came from another site, so it was not taken. Begin again.',

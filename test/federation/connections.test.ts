@@ -385,7 +385,7 @@ t.test('an answer counts for the connection, the version and the time of its beg
   const late = provider.signIn(await begin(owner, made))
   await owner.patch(pathOf(made), { subject_attribute: 'oid' })
   await owner.patch(pathOf(made), { subject_attribute: 'sub' })
-  t.match(await open(late), { status: 409 }, 'it was changed meanwhile')
+  t.match(await open(late), { status: 409, text: /This was changed meanwhile/ })
   const old = provider.signIn(await begin(owner, made))
   service.advance(600_001)
   t.match(await open(old), { status: 400 }, 'too late')
@@ -439,6 +439,40 @@ t.test('a provider that cannot be used is named with the reason', async (t) => {
   const made = await connect(owner, { oidc: { ...real.oidc, issuer: 'http://localhost:1' } })
   const refused = await owner.post(`${pathOf(made)}test/`)
   t.match(refused, { status: 409, body: { code: 'provider_refused', detail: /localhost:1/ } })
+})
+
+t.test(
+  'the secret goes in the body where the provider takes it there, and a refused one is named',
+  async (t) => {
+    const owner = await service.signUp()
+    const made = await connect(owner, real)
+    const metadata = { token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'] }
+    const challenge = { 'www-authenticate': 'Basic realm="here"' }
+    provider.lies = { metadata }
+    t.match(await open(provider.signIn(await begin(owner, made))), { status: 200, text: 'ada-1' })
+    t.equal(provider.asked.at(-1)!.get('client_secret'), provider.clientSecret)
+    provider.lies = {
+      at: { '/token': { status: 401, headers: challenge, body: { error: 'invalid_client' } } },
+    }
+    t.match(await open(provider.signIn(await begin(owner, made))), {
+      text: /does not accept the client_id and client_secret/,
+    })
+    provider.lies = {}
+  },
+)
+
+t.test('a provider that names the address in its userinfo alone is shown with it', async (t) => {
+  const owner = await service.signUp()
+  const made = await connect(owner, real)
+  provider.lies = {
+    claims: { email: undefined, email_verified: undefined },
+    userinfo: { email_verified: undefined },
+  }
+  t.match(await open(provider.signIn(await begin(owner, made))), {
+    status: 200,
+    text: 'ada@nordwind.example',
+  })
+  provider.lies = {}
 })
 
 t.test('a provider leads the browser to a page of https alone', async (t) => {
