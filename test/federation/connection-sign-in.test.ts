@@ -7,6 +7,8 @@ import { query, rowsOf, withClient } from '../helpers/query.ts'
 import { type Client, type Json, startService } from '../helpers/service.ts'
 import { codeIn } from '../identity/otp/authenticator.ts'
 import { openPages } from '../pages/sign-in/page-client.ts'
+import { answerOfPages } from './answer-of-pages.ts'
+import { startNpmProvider } from './npm-provider.ts'
 import { startProvider } from './provider.ts'
 
 // Members of a tenant sign in by its connection. The tenant controls the provider, so the provider can say anything.
@@ -190,6 +192,25 @@ t.test('what the provider saw lets a member in, and is no factor of their own', 
   provider.lies = {}
   const levels = await sessionsOf(person)
   t.same(levels.map(({ acr }) => acr).sort(), ['aal1', 'aal2'], 'one without a time is of an unknown age')
+})
+
+t.test('oidc-provider signs a member in on its own pages', async (t) => {
+  const owner = await service.signUp()
+  const name = `${randomUUID()}.example`
+  await verify(owner, name)
+  const { oidc, open } = await startNpmProvider(t, name)
+  const id = await connect(owner, { oidc })
+  open(`${service.deps.publicUrl()}/sign-in/callback/${id}/`)
+  const person = await colleague(service, owner)
+  await moveTo(person, `ada@${name}`)
+  await proveAddress(service, person)
+  const pages = openPages(service)
+  await pages.visit(`/sign-in/with/${id}/`)
+  const { refresh } = await pages.send({})
+  const { url } = await answerOfPages(refresh!, service.url, { login: 'ada', password: 'any' })
+  await pages.visit(`${url.pathname}${url.search}`)
+  t.match((await pages.visit('/sign-in/')).text, `ada@${name} ·`)
+  t.match(await identitiesOf(person), [{ provider: id, tenant_id: owner.tenantId }])
 })
 
 t.test('a link leads to no address of a tenant by itself', async (t) => {

@@ -25,6 +25,6 @@ export async function startKeycloak(t: Test, clients: readonly object[]): Promis
   const options = ['--import-realm', '--db=dev-mem', '--http-host=127.0.0.1', `--http-port=${port}`]
   const env = { JAVA_OPTS_KC_HEAP: '-Xms64m -Xmx512m' }
   const command = [join(folder, 'bin', 'kc.sh'), 'start-dev', ...options]
-  const url = await startProgram(t, command, port, { env, cwd: folder, seconds: 240 })
+  const url = await startProgram(t, command, port, { env, cwd: folder })
   return `${url}/realms/test`
 }

@@ -24,7 +24,7 @@ export async function startSimpleSaml(t: Test, metadata: string): Promise<string
       'metadata.sources' => [['type' => 'flatfile'], ['type' => 'xml', 'file' => __DIR__ . '/sp.xml']],
     ];`,
     'authsources.php': `<?php $config = ['example' => ['exampleauth:UserPass',
-      'ada:correct' => ['uid' => ['ada-7f3'], 'employeeId' => ['ada-7f3'], 'mail' => ['Ada@example.com'], 'givenName' => ['Ada'], 'sn' => ['Lovelace']],
+      'ada:correct' => ['uid' => ['ada-7f3'], 'employeeId' => ['ada-7f3'], 'mail' => ['ada@example.com'], 'givenName' => ['Ada'], 'sn' => ['Lovelace']],
     ]];`,
     'saml20-idp-hosted.php': `<?php $metadata['${url}/idp'] = [
       'host' => '__DEFAULT__', 'privatekey' => 'idp.pem', 'certificate' => 'idp.crt', 'auth' => 'example',
