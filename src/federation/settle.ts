@@ -8,7 +8,7 @@ import { findRecipient, logOfReader } from '../identity/auth/mail-account-link.t
 import { recordVerified } from '../identity/email-verification/record-verified.ts'
 import { linkIdentity } from '../identity/federated/link-identity.ts'
 import { makePerson } from '../identity/federated/make-person.ts'
-import { findIdentity, noteAddress } from '../identity/federated/store.ts'
+import { findIdentity, type KnownIdentity, noteAddress } from '../identity/federated/store.ts'
 import { registerUses, signInUses } from '../identity/rate-limits/limits.ts'
 import { createFreshTenant, type Person } from '../identity/sign-in/create-own-tenant.ts'
 import { type FactorDue, type Opened, orThrow } from '../identity/sign-in/outcome.ts'
@@ -17,7 +17,7 @@ import { markProven } from '../identity/users/address-store.ts'
 import { proveByMailbox } from '../identity/users/prove-by-mailbox.ts'
 import { findUser, findUserByEmail, lockUser, type UserRow } from '../identity/users/store.ts'
 import { stateNotValid } from './flows.ts'
-import { findMemberNamed } from './member-of-connection.ts'
+import { connectionOf, findByConnection, mfaAtOf, signInRefused } from './join-by-connection.ts'
 import { finishFlow } from './store.ts'
 import type { Asserted, Upstream } from './upstream.ts'
 
@@ -53,17 +53,12 @@ export async function settle(
   asked: SettleAsked,
 ): Promise<Opened | FactorDue | { kind: 'held'; waitsFor: WaitsFor }> {
   const { flowId, upstream, said, hereId, requestInfo } = asked
-  const connection = upstream.tenantId === null ? null : { id: upstream.id, tenantId: upstream.tenantId }
-  const { known, account } = await asSystem(deps.db, reason, async (tx) => {
+  const connection = connectionOf(upstream)
+  const { known, account, waitsFor } = await asSystem(deps.db, reason, async (tx) => {
     const known = await findIdentity(tx, { ...said, provider: upstream.id })
-    if (connection === null)
-      return { known, account: known ? await findUser(tx, known.user_id) : await namedIn(tx, said) }
-    const named = { knownId: known?.user_id ?? null, email: said.email }
-    return { known, account: await findMemberNamed(deps, tx, connection, named) }
+    return connection ? findByConnection(deps, tx, connection, said, known) : findByProvider(tx, said, known)
   })
-  if (connection !== null && !account) throw signInRefused()
-  if (connection === null && !known && said.email === null) return { kind: 'held', waitsFor: 'address' }
-  if (connection === null && !known && !said.isAuthority) return { kind: 'held', waitsFor: 'mail' }
+  if (waitsFor) return { kind: 'held', waitsFor }
   if (hereId !== null && hereId !== account?.id) return { kind: 'held', waitsFor: 'person' }
   if (account?.is_active === false) throw signInRefused()
   if (!account) await deps.limiters.take(registerUses(requestInfo.ip))
@@ -80,17 +75,31 @@ export async function settle(
       : account
         ? await linkTo(deps, asked, account)
         : await makeAndLink(deps, asked)
-  const sawMfa = connection !== null && said.amr.includes('mfa')
-  // One that does not say when is of an unknown age.
-  const mfaAt = sawMfa && said.authTime !== null ? Math.min(said.authTime, at) : null
+  const mfaAt = connection && mfaAtOf(said, at)
   const factor = { kind: 'federated', identityId, connection, mfaAt } as const
   const outcome = await signIn(deps, { person, factor, tenantId: null, requestInfo })
   if (outcome.kind === 'not_shown') throw signInRefused()
   return orThrow(outcome)
 }
 
-const namedIn = (tx: Tx, { email, isAuthority }: Said): Promise<UserRow | null> | null =>
-  email !== null && isAuthority ? findUserByEmail(tx, email) : null
+/** Whose account it is that an upstream names; the identity is null until it is linked, the account until it is made. */
+export interface Found {
+  known: { id: string } | null
+  account: UserRow | null
+  /** What has to be proved first; null: nothing. */
+  waitsFor: 'mail' | 'address' | null
+}
+
+async function findByProvider(
+  tx: Tx,
+  { email, isAuthority }: Said,
+  known: KnownIdentity | null,
+): Promise<Found> {
+  if (known) return { known, account: await findUser(tx, known.user_id), waitsFor: null }
+  if (email === null || !isAuthority)
+    return { known, account: null, waitsFor: email === null ? 'address' : 'mail' }
+  return { known, account: await findUserByEmail(tx, email), waitsFor: null }
+}
 
 const personOf = ({ id, email, first_name: firstName, last_name: lastName }: UserRow): Person => ({
   id,
@@ -171,9 +180,6 @@ const identityOf = ({ id: provider, name, tenantId }: SettleAsked['upstream'], s
   subject: said.subject,
   email: said.email,
 })
-
-const signInRefused = () =>
-  new ApiError(403, 'sign_in_refused', 'This account cannot sign in with this provider.')
 
 const overtaken = () =>
   new ApiError(409, 'overtaken', 'The account was changed by another sign-in meanwhile. Begin again.')

@@ -27,8 +27,11 @@ const is = ({ provider, issuer, attribute, subject }: IdentityKey) => sql.fragme
 
 const foundRow = z.object({ id: z.uuid(), user_id: z.uuid() })
 
+/** An identity that is linked. */
+export type KnownIdentity = z.infer<typeof foundRow>
+
 /** The identity that a provider names, with its person, or null. As the system role. */
-export const findIdentity = (tx: Tx, key: IdentityKey): Promise<z.infer<typeof foundRow> | null> =>
+export const findIdentity = (tx: Tx, key: IdentityKey): Promise<KnownIdentity | null> =>
   tx.maybeOne(sql.type(foundRow)`select id, user_id from federated_identities where ${is(key)}`)
 
 /** Links an identity to a person; false if it is linked already. As the system role. */

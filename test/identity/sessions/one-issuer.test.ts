@@ -58,7 +58,7 @@ t.test('one file makes the proof that the way in is open', async (t) => {
   t.match(sources.get(signIn('issue-tokens'))!, /way: WayOpen\n/, 'the field is not optional')
   // The first one asks before it links anything, and makes no use of the proof.
   t.strictSame(filesWith(/\bcheckWay\(/).sort(), [
-    'src/federation/member-of-connection.ts',
+    'src/federation/join-by-connection.ts',
     signIn('complete-sign-in'),
     signIn('continue-session'),
     signIn('sign-in'),
