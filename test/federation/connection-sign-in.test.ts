@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
+import { openDirectory, patch, user } from '../directory/open-directory.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { untilLocked } from '../helpers/lock-waits.ts'
 import { proveAddress } from '../helpers/prove-address.ts'
@@ -7,6 +8,7 @@ import { query, rowsOf, withClient } from '../helpers/query.ts'
 import { type Client, type Json, startService } from '../helpers/service.ts'
 import { codeIn } from '../identity/otp/authenticator.ts'
 import { openPages } from '../pages/sign-in/page-client.ts'
+import { expect } from '../tenancy/staff.ts'
 import { answerOfPages } from './answer-of-pages.ts'
 import { startNpmProvider } from './npm-provider.ts'
 import { startProvider } from './provider.ts'
@@ -95,6 +97,49 @@ t.test('a member with an address of a verified domain signs in, and stays in the
   )
   t.equal((await through(id, { sub })).seen.status, 403)
   t.equal((await sessionsOf(person)).length, 2)
+})
+
+t.test('whom a directory provisions signs in by the connection, whatever address it names', async (t) => {
+  const owner = await service.signUp()
+  const name = `${randomUUID()}.example`
+  await verify(owner, name)
+  const id = await connect(owner, { subject_attribute: 'oid', directory_subject: 'external_id' })
+  const directory = await openDirectory(service, owner)
+  const post = (email: string, externalId: string) =>
+    expect(201, directory.post('/Users', user(email, { externalId })))
+  const ada = await post(`ada@${name}`, 'oid-1')
+  const known = await service.signUp()
+  await moveTo(known, `known@${name}`)
+  await proveAddress(service, known)
+  await post(`known@${name}`, 'oid-2')
+  t.match(await service.mailTo(`known@${name}`, 'A new way to sign in'), { text: /Nordwind/ })
+  const signedIn = async (oid: string) => {
+    const { pages, seen } = await through(id, { oid, email: 'other@elsewhere.example' })
+    return seen.status === 403 ? null : (await pages.visit('/sign-in/')).text
+  }
+  t.match(await signedIn('oid-1'), `ada@${name}`)
+  t.match(await signedIn('oid-2'), `known@${name}`)
+
+  t.comment('a name that the directory gives to another person signs in that person alone')
+  const rename = { op: 'replace', path: 'externalId', value: 'oid-3' }
+  await expect(200, directory.patch(`/Users/${ada.id}`, patch(rename)))
+  t.equal(await signedIn('oid-1'), null)
+  t.match(await signedIn('oid-3'), `ada@${name}`)
+  await expect(204, directory.delete(`/Users/${ada.id}`))
+  await post(`bea@${name}`, 'oid-3')
+  t.match(await signedIn('oid-3'), `bea@${name}`)
+  await post(`cleo@${name}`, 'cleo@elsewhere.example')
+  const linked = await rows(
+    `select subject from federated_identities where connection_id = '${id}' order by 1`,
+  )
+  t.same(
+    linked.map(({ subject }) => subject),
+    ['oid-2', 'oid-3'],
+    'an address is no subject',
+  )
+  t.match(await owner.get('/api/v1/audit-log/?action=identity:link'), {
+    body: { results: [{ actor: { type: 'service_account', id: directory.account.id } }] },
+  })
 })
 
 t.test('a member who did not prove the address starts anew', async (t) => {

@@ -1,6 +1,7 @@
 import { unusableHash } from '../../crypto/passwords.ts'
 import { asSystem } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
+import { listLinking } from '../../federation/connections/directory-store.ts'
 import { resetPassword } from '../../identity/auth/reset-password.ts'
 import { findUserByEmail } from '../../identity/users/store.ts'
 import { actorOf } from '../../messages/audit/append-audit.ts'
@@ -16,6 +17,8 @@ export interface Account {
   isVouched: boolean
   /** The person with this address, which they have proven; null for none. */
   person: Person | null
+  /** The tenant has connections whose subject the directory knows. */
+  hasLinking: boolean
   /** The person was deactivated by an operator. */
   isDeactivated: boolean
 }
@@ -29,13 +32,15 @@ export function findAccount(deps: Deps, caller: Caller, email: string): Promise<
   const { tenantId, requestInfo } = caller
   const at = deps.clock()
   return asSystem(deps.db, 'a directory names people who belong to other tenants as yet', async (tx) => {
-    const [found, voucher, isMember] = await Promise.all([
+    const [found, voucher, isMember, linking] = await Promise.all([
       findUserByEmail(tx, email),
       findVoucher(tx, tenantId, email),
       isOfMember(tx, tenantId, email),
+      listLinking(tx, tenantId),
     ])
     const isVouched = voucher === 'owner'
-    if (!found) return { isVouched, person: null, isDeactivated: false }
+    const hasLinking = linking.length > 0
+    if (!found) return { isVouched, hasLinking, person: null, isDeactivated: false }
     const { id, first_name: firstName, email_verified_at } = found
     const starts = isVouched && !isMember && email_verified_at === null && found.is_active
     if (starts && !isDenied(caller, 'member:create', email)) {
@@ -43,6 +48,6 @@ export function findAccount(deps: Deps, caller: Caller, email: string): Promise<
       const voucher = actorOf(caller)
       await resetPassword(deps, tx, { ...proof, tenantId, bySystem: true, voucher, requestInfo, at })
     }
-    return { isVouched, person: await findPerson(tx, id), isDeactivated: !found.is_active }
+    return { isVouched, hasLinking, person: await findPerson(tx, id), isDeactivated: !found.is_active }
   })
 }

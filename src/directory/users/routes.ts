@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { Read } from '../../database/executor/read.ts'
 import type { Tx } from '../../database/executor/transaction.ts'
@@ -25,6 +26,7 @@ import {
 } from '../scim-schemas.ts'
 import { deleteUser } from './delete-user.ts'
 import { type Account, findAccount } from './find-account.ts'
+import { type PreLink, preLink } from './pre-link.ts'
 import { assertCanJoin, changeUser, createUser } from './save-user.ts'
 import { countUsers, findUser, listUsers, lockUser, type UserRow } from './store.ts'
 import { type Described, describeUser, resourceOf, showUser, wasSentActive } from './user-resource.ts'
@@ -39,6 +41,8 @@ interface Prepared {
   account: Account | null
   /** The mail about it waits, because a limit is reached. */
   waits: boolean
+  /** What to link at connections, once it is stored. */
+  link?: PreLink | null
 }
 
 export function userRoutes(deps: Deps): Route[] {
@@ -79,6 +83,12 @@ export function userRoutes(deps: Deps): Route[] {
       return change()
     }
   }
+  /** Changes a User, and links the person at connections afterwards. */
+  const linking = async <T>(change: () => Promise<T>, caller: Caller, made: Prepared): Promise<T> => {
+    const answer = await mailing(change, caller, made)
+    if (made.link && made.account?.hasLinking !== false) await preLink(deps, caller, made.link)
+    return answer
+  }
   const accountIn = ({ account, waits }: Prepared) => (waits ? null : account)
 
   const change = (method: 'PUT' | 'PATCH', summary: string, after: (row: UserRow, body: Json) => Json) =>
@@ -98,13 +108,14 @@ export function userRoutes(deps: Deps): Route[] {
         assertAmong(ifMatch, row.version)
         return prepared(caller, row, describeUser(after(row, body)))
       },
-      around: (change, { input, prepared }) => mailing(change, input.caller, prepared),
+      around: (change, { input, prepared }) => linking(change, input.caller, prepared),
       act: async (tx, { caller, params, ifMatch, query }, before, made) => {
         const row = await load(tx, { caller, params })
         if (!row || row.version !== before.version) return overtaken
         assertAmong(ifMatch, row.version)
         const changed = await changeUser(tx, deps, caller, row, made.user, accountIn(made))
         if (changed === overtaken) return overtaken
+        made.link = linkOf(row, changed)
         return new Versioned(changed.version, projection(userType, query)(show(changed)))
       },
     })
@@ -154,10 +165,12 @@ export function userRoutes(deps: Deps): Route[] {
       answer: anyObject,
       prepare: ({ caller, body }, _loaded) =>
         prepared(caller, null, describeUser(readResource(userType, body))),
-      around: (change, { input, prepared }) => mailing(change, input.caller, prepared),
+      around: (change, { input, prepared }) => linking(change, input.caller, prepared),
       act: async (tx, { caller }, _loaded, made) => {
         await lockTenant(tx, caller.tenantId)
-        return shown(await createUser(tx, deps, caller, made.user, accountIn(made)))
+        const row = await createUser(tx, deps, caller, made.user, accountIn(made))
+        made.link = row === overtaken ? null : linkOf(null, row)
+        return shown(row)
       },
     }),
     route({
@@ -196,3 +209,18 @@ export function userRoutes(deps: Deps): Route[] {
     }),
   ]
 }
+
+/** What a change of a User changes of links: of one who has become a member, or has another name. */
+function linkOf(before: UserRow | null, after: UserRow): PreLink | null {
+  const { user_id: userId } = after
+  if (userId === null) return null
+  const tells = after.made_user_id !== userId
+  const from = before?.user_id ? namesOf(before) : null
+  const to = namesOf(after)
+  return isDeepStrictEqual(from, to) ? null : { userId, from, to, tells }
+}
+
+const namesOf = ({ user_name, email, external_id }: UserRow) => ({
+  userName: user_name ?? email ?? '',
+  externalId: external_id,
+})

@@ -1,7 +1,7 @@
 import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import type { RequestInfo } from '../../http/request-info.ts'
-import { appendAudit } from '../../messages/audit/append-audit.ts'
+import { type AuditedActor, appendAudit } from '../../messages/audit/append-audit.ts'
 import { makeLink } from '../../messages/links/one-time-link.ts'
 import { sendMail } from '../../messages/mail/send-mail.ts'
 import { appendEvent } from '../../messages/outbox/append-event.ts'
@@ -17,6 +17,8 @@ export interface Linked {
   tenantId: string
   /** The account is older than this sign-in: its person gets a mail with a link that unlinks the identity. */
   tells: boolean
+  /** Who links; default: the person. */
+  by?: AuditedActor
   requestInfo: RequestInfo
   at: number
 }
@@ -25,24 +27,25 @@ export interface Linked {
 export async function linkIdentity(
   deps: Deps,
   tx: Tx,
-  { identity, person, tenantId, tells, requestInfo, at }: Linked,
+  { identity, person, tenantId, tells, by, requestInfo, at }: Linked,
 ): Promise<string | null> {
   const id = timeOrderedId(at)
   const { id: userId, email, firstName } = person
   const { provider, name } = identity
+  const actor = by ?? { id: userId, email }
   if (!(await insertIdentity(tx, { ...identity, id, userId, at }))) return null
   await appendEvent(tx, {
     type: 'identity.identity_linked',
     tenantId,
     subject: userId,
     data: { user_id: userId, identity_id: id, provider },
-    actorId: userId,
+    actorId: actor.id,
     requestId: requestInfo.requestId,
     at,
   })
   await appendAudit(tx, {
     tenantId,
-    actor: { id: userId, email },
+    actor,
     requestInfo,
     action: 'identity:link',
     target: { type: 'user', id: userId },
