@@ -6,7 +6,7 @@ import { ApiError } from '../errors.ts'
 import { timeOrderedId } from '../messages/outbox/time-ordered-id.ts'
 import { callbackOf } from './connections/addresses.ts'
 import { findBegun, insertFlow, recordAnswer, takeFlow } from './store.ts'
-import type { Upstream } from './upstream.ts'
+import type { Asked, Upstream } from './upstream.ts'
 
 type FlowDeps = Pick<Deps, 'db' | 'sealer' | 'clock' | 'publicUrl'>
 
@@ -26,10 +26,10 @@ export const browserHash = (flowId: string): Buffer => hash('sha256', flowId, 'b
 export async function beginFlow(
   deps: FlowDeps,
   upstream: Upstream,
-  { browser, returnTo }: { browser: string; returnTo: string | null },
+  { browser, returnTo, ...asked }: Pick<Asked, 'isFresh'> & { browser: string; returnTo: string | null },
 ): Promise<string> {
   const { token: state, hash: stateHash } = makeOneTimeToken()
-  const { url, kept } = await upstream.begin({ state, redirectUri: callbackOf(deps, upstream.id) })
+  const { url, kept } = await upstream.begin({ ...asked, state, redirectUri: callbackOf(deps, upstream.id) })
   const at = deps.clock()
   const id = timeOrderedId(at)
   const keptSealed = deps.sealer.seal('federation', JSON.stringify({ kept, returnTo } satisfies Kept), id)

@@ -17,8 +17,6 @@ export interface OpenIdKind {
   isAuthority: (claims: Claims, email: string) => boolean
   /** Names that come beside the ID token. */
   names?: (answer: Answer) => Claims
-  /** Its ID tokens have no `auth_time`, although `max_age` asks for it. */
-  hidesAuthTime?: boolean
 }
 
 const clockTolerance = 60_000
@@ -39,7 +37,6 @@ export const openIdUpstream = (
   },
   async finish(answer) {
     const claims = await finishOidc(deps, await own.client(), answer)
-    assertFresh(claims, answer, own)
     const { attribute, subject = (from: Claims) => subjectIn(from, attribute) } = own
     const email = emailIn(claims)
     return {
@@ -50,7 +47,7 @@ export const openIdUpstream = (
       isAuthority: email !== null && own.isAuthority(claims, email),
       ...namesIn({ ...claims, ...own.names?.(answer) }),
       amr: Array.isArray(claims.amr) ? claims.amr.filter((method) => typeof method === 'string') : [],
-      authTime: authTimeIn(claims),
+      authTime: authTimeOf(claims, answer),
       claims,
     }
   },
@@ -87,17 +84,19 @@ const wordsOf = (value: unknown) =>
 const authTimeIn = ({ auth_time: seconds }: Claims) =>
   typeof seconds === 'number' && seconds > 0 ? seconds * 1_000 : null
 
-/** `max_age=0` asks for a new sign-in, and the ID token must say when it was (OpenID Connect Core 1.0, 3.1.2.1). */
-function assertFresh(claims: Claims, { kept }: Answer, { hidesAuthTime = false }: OpenIdKind): void {
-  if (kept.freshSince === undefined) return
+/**
+ * When the person signed in there. `max_age=0` asks for a new sign-in, and the ID token must say when it was (OpenID Connect Core 1.0,
+ * 3.1.2.1); then it was after we asked, whatever the clock of the provider says.
+ */
+function authTimeOf(claims: Claims, { kept: { freshSince } }: Answer): number | null {
   const authTime = authTimeIn(claims)
-  if (authTime === null) {
-    if (hidesAuthTime) return
+  if (freshSince === undefined) return authTime
+  if (authTime === null)
     throw new UpstreamError(
-      'refused',
+      'undated',
       'The ID token does not say when the person signed in: it has no auth_time.',
     )
-  }
-  if (authTime < Number(kept.freshSince) - clockTolerance)
+  if (authTime < Number(freshSince) - clockTolerance)
     throw new UpstreamError('refused', 'The provider did not ask for a new sign-in: its auth_time is older.')
+  return Math.max(authTime, Number(freshSince))
 }

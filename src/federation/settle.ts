@@ -75,8 +75,9 @@ export async function settle(
       : account
         ? await linkTo(deps, asked, account)
         : await makeAndLink(deps, asked)
+  const authTime = Math.min(said.authTime ?? 0, at)
   const mfaAt = connection && mfaAtOf(said, at)
-  const factor = { kind: 'federated', identityId, connection, mfaAt } as const
+  const factor = { kind: 'federated', identityId, connection, authTime, mfaAt } as const
   const outcome = await signIn(deps, { person, factor, tenantId: null, requestInfo })
   if (outcome.kind === 'not_shown') throw signInRefused()
   return orThrow(outcome)

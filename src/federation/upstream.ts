@@ -62,7 +62,7 @@ export interface Asserted {
   lastName: string
   /** What the upstream says that it checked; empty: nothing. */
   amr: readonly string[]
-  /** ms since 1970; null: it did not say. */
+  /** When the person signed in there, in ms since 1970; null: it did not say. */
   authTime: number | null
   /** Everything that it said, for mapping rules and for the log of a connection. */
   claims: Readonly<Record<string, unknown>>
@@ -82,8 +82,11 @@ export class UpstreamError extends Error {
   }
 }
 
-/** `denied`: the person said no there. `unreachable`: it gave no answer. `refused`: its answer does not hold. */
-export type UpstreamFault = 'denied' | 'unreachable' | 'refused'
+/**
+ * `denied`: the person said no there. `unreachable`: it gave no answer. `refused`: its answer does not hold. `undated`: it does not
+ * say when the person signed in, and was asked for a new sign-in.
+ */
+export type UpstreamFault = 'denied' | 'unreachable' | 'refused' | 'undated'
 
 /** Finds an upstream by its id; null: unknown, or switched off. */
 export type FindUpstream = (id: string) => Promise<Upstream | null>

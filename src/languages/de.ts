@@ -646,6 +646,8 @@ export const de: Texts = {
           `${name} ist gerade nicht erreichbar. Versuchen Sie es später, oder melden Sie sich anders an.`,
         refused: (name) =>
           `Die Antwort von ${name} wurde nicht angenommen. Versuchen Sie es noch einmal, oder melden Sie sich anders an.`,
+        undated: (name) =>
+          `Hier müssen Sie sich neu anmelden, und ${name} teilt nicht mit, wann Sie sich dort angemeldet haben. Melden Sie sich anders an.`,
       },
       back: 'Zurück zur Anmeldung',
       address: {

@@ -666,6 +666,8 @@ export const en = {
           `${name} cannot be reached just now. Try again later, or sign in in another way.`,
         refused: (name: string) =>
           `The answer of ${name} was not accepted. Try again, or sign in in another way.`,
+        undated: (name: string) =>
+          `This needs a sign-in of just now, and ${name} does not say when you signed in there. Sign in in another way.`,
       },
       back: 'Back to the sign-in',
       address: {

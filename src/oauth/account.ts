@@ -98,7 +98,7 @@ export async function claimsOf(
   return {
     sub: user.id,
     sid: auth.sid,
-    auth_time: auth.authTime,
+    auth_time: auth.authTime || undefined, // a provider did not say when
     acr: auth.acr,
     amr: [...auth.amr],
     tenant_id: tenant?.id,

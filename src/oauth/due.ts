@@ -1,5 +1,6 @@
 import { readInTenant } from '../database/executor/read.ts'
 import { ApiError } from '../errors.ts'
+import { earliestId } from '../messages/outbox/time-ordered-id.ts'
 import type { Calls, Here, PageDeps } from '../pages/sign-in/calls.ts'
 import { isOnlyAdded } from '../tenancy/members/person-store.ts'
 import { type AccessCalls, type AccessDue, accessOf, decideAccess, whyOf } from './access/decide-access.ts'
@@ -90,9 +91,12 @@ async function signedIn(asked: Asked, client: OwnClient, at: Here): Promise<{ he
   const prompts = String(params?.prompt ?? '').split(' ')
   const age = deps.clock() / 1000 - here.authTime
   const isStale = params?.max_age !== undefined && age > Number(params.max_age)
-  const isAskedFor = prompts.includes('login') || prompts.includes('select_account')
+  const began = beganAt(asked)
+  if ((isStale || prompts.includes('login')) && here.authTime < began)
+    return { here, due: login(isStale && here.connection ? `with/${here.connection.id}` : 'address') }
+  const isBefore = began === Number.POSITIVE_INFINITY || here.sessionId < earliestId(began * 1000)
   const hinted = entities.IdTokenHint?.payload.sub
-  if (((isStale || isAskedFor) && here.authTime < beganAt(asked)) || (hinted && hinted !== here.userId))
+  if ((prompts.includes('select_account') && isBefore) || (hinted && hinted !== here.userId))
     return { here, due: login('address') }
   const classes = String(params?.acr_values ?? '').split(' ')
   if (classes.includes('aal2') && !classes.includes('aal1') && here.acr === 'aal1') {

@@ -1,7 +1,7 @@
 import type { Middleware } from 'koa'
 import type { Deps } from '../deps.ts'
 import { pathPrefix } from '../http/path-prefix.ts'
-import type { BrandOfRequest } from '../pages/sign-in/brand.ts'
+import type { RequestOf } from '../pages/sign-in/brand.ts'
 import type { Calls, PageDeps } from '../pages/sign-in/calls.ts'
 import type { SignInPage } from '../pages/sign-in/visit.ts'
 import type { AnswerProtocol } from './answer-protocol.ts'
@@ -44,14 +44,16 @@ export function openidConnect(deps: PageDeps, calls: Calls): Middleware {
   }
 }
 
-/** Finds the look of the application whose request is at an address of the pages. */
-export const requestBrands =
-  (deps: Pick<Deps, 'db' | 'clock'>): BrandOfRequest =>
+/** Finds the request of an application that is at an address of the pages. */
+export const requestFinder =
+  (deps: Pick<Deps, 'db' | 'clock'>): RequestOf =>
   async (returnTo) => {
     if (!/^\/oauth\/(authorize|device)\//.test(returnTo)) return null
-    const { findWaiting } = await import('./waiting-request.ts')
-    const { name, branding } = (await findWaiting(deps, returnTo))?.client ?? {}
-    return name !== undefined && branding ? { name, branding } : null
+    const waiting = await (await import('./waiting-request.ts')).findWaiting(deps, returnTo)
+    if (!waiting) return null
+    const { name, branding } = waiting.client
+    const { prompt = '', max_age: maxAge } = waiting.payload.params
+    return { name, branding, isFresh: maxAge !== undefined || prompt.split(' ').includes('login') }
   }
 
 /** The pages of the sign-in that ask for consent and for the code of a device, and show to whom consent was given. */

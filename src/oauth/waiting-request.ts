@@ -19,6 +19,8 @@ const interaction = z.looseObject({
     redirect_uri: z.string().optional(),
     scope: z.string().default(''),
     resource: z.union([z.string(), z.array(z.string())]).optional(),
+    prompt: z.string().optional(),
+    max_age: z.union([z.string(), z.number()]).optional(),
   }),
   /** The row of the device that waits, in place of a redirect URI. */
   deviceCode: z.string().optional(),

@@ -5,6 +5,7 @@ import { holdingSlot } from '../limits/tenant-slot.ts'
 import { Found, Versioned } from './answer/etag.ts'
 import { respond } from './answer/respond.ts'
 import { showAnswer } from './answer/show-answer.ts'
+import { withSignInAgain } from './answer/sign-in-again.ts'
 import { authenticate } from './authenticate.ts'
 import { bodyLength } from './body/read-body.ts'
 import { decideRoute, logDecision } from './decide.ts'
@@ -113,6 +114,8 @@ function answerer(deps: PathDeps & VerifyDeps, route: Route, credentials: Creden
         const shown = await showAnswer(deps, request, answer) //              obligations: mask, step up (401)
         finish(await inFormOf(credentials, http, shown)) //                    a sign-in: 401
       })
+    } catch (error) {
+      throw withSignInAgain(error, decided, deps.publicUrl())
     } finally {
       held?.shrinkTo(0)
       // Outside the slot, so that waiting for the log blocks no other request of the tenant.

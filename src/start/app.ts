@@ -42,7 +42,7 @@ import { applicationRoutes } from '../installation/manifests/routes.ts'
 import { clientRoutes } from '../oauth/clients/routes.ts'
 import { grantRoutes } from '../oauth/grants/routes.ts'
 import { oauthResourceRoutes } from '../oauth/resources/routes.ts'
-import { consentPages, openidConnect, requestBrands } from '../oauth/routes.ts'
+import { consentPages, openidConnect, requestFinder } from '../oauth/routes.ts'
 import { enterConsole } from '../pages/console/enter.ts'
 import { consolePages } from '../pages/console/pages.ts'
 import { consoleRoutes } from '../pages/console/routes.ts'
@@ -123,7 +123,7 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
     ...deps,
     loadAuthContext: authContextLoader(deps),
     tokensOf: tokenIssuer(deps),
-    brandOfRequest: requestBrands(deps),
+    requestOf: requestFinder(deps),
   }
   const pages = {
     ...docsPages(() => openapiDocument(routes, { publicUrl: config.PUBLIC_URL ?? '/', version })),

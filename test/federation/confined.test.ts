@@ -129,8 +129,8 @@ t.test('it changes nothing of the person, and shows nothing of their other tenan
   t.match((await person.get('/api/v1/auth/sessions/')).body, { count: 1, results: [{ current: true }] })
 })
 
-t.test('it is no fresh sign-in: a provider can answer without asking the person', async (t) => {
-  const { person } = await member('admin')
+t.test('it is as fresh as its provider says: one can answer without asking the person', async (t) => {
+  const { person, connection } = await member('admin')
   const at = '/api/v1/service-accounts/'
   const { sid } = claimsOf(person.access)
   const showed = (amr: string) =>
@@ -138,10 +138,18 @@ t.test('it is no fresh sign-in: a provider can answer without asking the person'
   await showed('{fed}')
   const { body: account } = await person.post(at, { name: 'Reports', roles: ['member'] })
   const key = (more: object) => person.post(`${at}${account.id}/keys/`, { name: 'nightly', ...more })
-  t.match(await key({}), { status: 401, body: { code: 'insufficient_user_authentication' } })
+  t.equal((await key({})).status, 201, 'the sign-in was just now')
+  await query(database, `update sessions set auth_time = 'epoch' where id = '${sid}'`)
+  const url = `${service.deps.publicUrl()}/sign-in/with/${connection}/?max_age=0`
+  t.match(await key({}), { status: 401, body: { code: 'insufficient_user_authentication', url } })
   t.equal((await key({ current_password: person.password })).status, 201)
-  await showed('{fed,pwd}')
-  t.equal((await key({})).status, 201, 'the password was shown again')
+  const { elsewhere } = await member('admin')
+  await query(
+    database,
+    `update sessions set auth_time = 'epoch' where id = '${claimsOf(elsewhere.access).sid}'`,
+  )
+  const unconfined = await elsewhere.patch('/api/v1/users/me/', { email: 'new@example.com' })
+  t.match(unconfined, { status: 401, body: { url: undefined } }, 'the connection of no session')
 })
 
 t.test('it enters no other tenant, by no way', async (t) => {

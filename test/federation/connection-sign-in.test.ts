@@ -258,6 +258,46 @@ t.test('oidc-provider signs a member in on its own pages', async (t) => {
   t.match(await identitiesOf(person), [{ provider: id, tenant_id: owner.tenantId }])
 })
 
+t.test('a sign-in of just now is asked of the provider, and its time is checked', async (t) => {
+  const owner = await service.signUp()
+  const name = `${randomUUID()}.example`
+  await verify(owner, name)
+  const id = await connect(owner)
+  const person = await colleague(service, owner)
+  await moveTo(person, `ada@${name}`)
+  await proveAddress(service, person)
+  const sub = randomUUID()
+  const lastAt = async () =>
+    (
+      await rows(`select auth_time from sessions where connection_id = '${id}' order by id desc limit 1`)
+    )[0].auth_time.getTime()
+  const undated = { claims: { auth_time: undefined } }
+  const longAgo = { claims: { auth_time: Math.floor(service.now() / 1_000) - 3_600 } }
+  provider.lies = undated
+  await through(id, { sub, email: `ada@${name}` })
+  t.equal(await lastAt(), 0, 'it need not say when, and is not fresh then')
+  provider.lies = longAgo
+  await through(id, { sub })
+  t.equal(await lastAt(), longAgo.claims.auth_time * 1_000)
+
+  const freshly = async () => {
+    const pages = openPages(service)
+    await pages.visit(`/sign-in/with/${id}/?max_age=0`)
+    const { refresh } = await pages.send({})
+    t.equal(new URL(refresh!).searchParams.get('max_age'), '0')
+    const { pathname, search } = new URL(provider.signIn(refresh!))
+    return pages.visit(`${pathname}${search}`)
+  }
+  for (const lies of [undated, longAgo]) {
+    provider.lies = lies
+    t.equal((await freshly()).status, 400)
+  }
+  t.equal((await sessionsOf(person)).length, 2)
+  provider.lies = {}
+  await freshly()
+  t.ok(service.now() - (await lastAt()) < 60_000)
+})
+
 t.test('a link leads to no address of a tenant by itself', async (t) => {
   const id = await connect(await service.signUp())
   const pages = openPages(service)

@@ -134,8 +134,13 @@ t.test('a new sign-in is asked for, and its time is checked', async (t) => {
   const now = Math.floor(Date.now() / 1_000)
   for (const auth_time of [now - 120, undefined, String(now), 0]) {
     server.lies = { claims: { auth_time } }
-    await t.rejects(signIn(upstream, { isFresh: true }), { name: 'UpstreamError', code: 'refused' })
+    const code = auth_time ? 'refused' : 'undated'
+    await t.rejects(signIn(upstream, { isFresh: true }), { name: 'UpstreamError', code })
   }
+  const askedAt = Date.now()
+  server.lies = { claims: { auth_time: now - 30 } }
+  const { authTime } = await signIn(upstream, { isFresh: true })
+  t.ok(authTime! >= askedAt, 'a clock that is late changes nothing')
   server.lies = { claims: { auth_time: now - 120 } }
   t.match(await signIn(upstream), { authTime: (now - 120) * 1_000 }, 'otherwise an older one is good')
 })
@@ -207,7 +212,8 @@ t.test('Google decides about gmail.com and the domains of Workspace, by its toke
   t.match(await signIn(upstream), { attribute: 'sub', isAuthority: false }, 'hd beside the token is none')
   t.match(await signIn(upstream, { isFresh: true }), { authTime: Number })
   server.lies = { claims: { auth_time: undefined } }
-  t.match(await signIn(upstream, { isFresh: true }), { authTime: null }, 'it need not say when')
+  await t.rejects(signIn(upstream, { isFresh: true }), { code: 'undated' })
+  t.match(await signIn(upstream), { authTime: null }, 'it need not say when')
 })
 
 const nordwind = '3d2a4f1c-0000-4000-8000-000000000001'
@@ -356,7 +362,8 @@ const atGitHub = {
 
 t.test('GitHub names a person by the id of its API, and the address by its primary one', async (t) => {
   const upstream = await upstreamOf(atGitHub)
-  const parameters = new URL((await begin(upstream, { isFresh: true })).url).searchParams
+  await t.rejects(begin(upstream, { isFresh: true }), { code: 'undated' }, 'it takes no max_age')
+  const parameters = new URL((await begin(upstream)).url).searchParams
   t.match(Object.fromEntries(parameters), {
     scope: 'user:email',
     code_challenge: String,
@@ -364,7 +371,7 @@ t.test('GitHub names a person by the id of its API, and the address by its prima
   })
   t.notOk(parameters.has('nonce'), 'there is no ID token that holds it')
   server.lies = api(ada, [{ ...primary, email: 'old@other.example', primary: false }, primary])
-  t.match(await signIn(upstream, { isFresh: true }), {
+  t.match(await signIn(upstream), {
     issuer: server.issuer,
     attribute: 'id',
     subject: '1815',

@@ -7,6 +7,7 @@ import { eventsOf, openDatabase } from '../helpers/event-log.ts'
 import { query, rowsOf } from '../helpers/query.ts'
 import { type Client, type Json, startService } from '../helpers/service.ts'
 import { codeAt, enrol } from '../identity/otp/authenticator.ts'
+import { openApplication, request } from '../oauth/relying-party.ts'
 import { linkIn, openPages } from '../pages/sign-in/page-client.ts'
 import { startProvider } from './provider.ts'
 
@@ -445,4 +446,36 @@ t.test('the last way in stays', async (t) => {
 t.test('no secret is in the log', (t) => {
   t.notMatch(logged, /shared-secret|code=[0-9a-f-]{36}|state=[\w-]{43}|token=[\w-]{43}/)
   t.end()
+})
+
+t.test('an application that asks for a new sign-in gets none that a provider remembered', async (t) => {
+  const ada = await service.signUp()
+  await proven(ada)
+  const shop = await openApplication(service, ada, { first_party: true })
+  nameAt({ email: ada.email })
+  const pages = openPages(service)
+  await through(pages)
+  const untold = { claims: { auth_time: undefined } }
+  const askFor = async (more: Record<string, string>, lies: typeof provider.lies) => {
+    const { text } = await pages.visit((await request(shop, more)).path)
+    const [, button = ''] = /href="([^"]*with\/nordwind[^"]*)"/.exec(text)!
+    const { refresh } = await pages.visit(button.replaceAll('&amp;', '&'), sameOrigin)
+    provider.lies = lies
+    const seen = await back(pages, provider.signIn(refresh!))
+    provider.lies = {}
+    return { asked: new URL(refresh!).searchParams.get('max_age'), seen }
+  }
+  const code = /[?&]code=/
+  for (const more of [{ prompt: 'login' }, { max_age: '600' }] as Record<string, string>[]) {
+    const refused = await askFor(more, untold)
+    t.match(refused, { asked: '0', seen: { status: 400, text: /does not say when you signed in/ } })
+    const { seen } = await askFor(more, {})
+    t.match((await pages.visit(seen.refresh!)).refresh, code)
+    await query(service.databases.superuser, `update sessions set auth_time = 'epoch'`)
+  }
+  const { asked, seen } = await askFor({ prompt: 'select_account' }, untold)
+  t.equal(asked, null, 'any sign-in chooses an account')
+  t.match((await pages.visit(seen.refresh!)).refresh, code)
+  const silent = await pages.visit((await request(shop, { max_age: '600', prompt: 'none' })).path)
+  t.match(silent.refresh, /error=login_required/)
 })

@@ -35,18 +35,27 @@ const withPage = (deps: PageDeps): SignInPage => ({
     return page(
       goOn(upstream.name),
       html`<p>${goOnLead(upstream.name)}</p>
-${refusalOf(visit)}${form(visit, `with/${upstream.id}`, button(visit.texts.continue))}`,
+${refusalOf(visit)}${form(
+  visit,
+  `with/${upstream.id}`,
+  html`${asksFresh(visit) ? html`<input type="hidden" name="max_age" value="0">\n` : null}${button(visit.texts.continue)}`,
+)}`,
     )
   },
   submit: async (visit) => begin(deps, visit, await upstreamOf(deps, visit.params.id)),
 })
+
+/** Whether the upstream is to ask for a new sign-in: an address of ours says so as OpenID Connect does. */
+const asksFresh = ({ form, http }: Visit): boolean => (form.max_age ?? http.query.max_age) === '0'
 
 async function begin(deps: PageDeps, visit: Visit, upstream: Upstream): Promise<Shown> {
   const { http, texts, returnTo } = visit
   await deps.limiters.take(authorizeUses(http.state.requestInfo.ip))
   visit.keep({ heldBy: undefined, heldToken: undefined })
   try {
-    const to = await beginFlow(deps, upstream, { browser: visit.flow.id, returnTo })
+    const request = returnTo === null ? null : await deps.requestOf(returnTo)
+    const isFresh = asksFresh(visit) || request?.isFresh === true
+    const to = await beginFlow(deps, upstream, { browser: visit.flow.id, returnTo, isFresh })
     const { leaving, leavingLead: lead } = texts.provider
     return { kind: 'abroad', to, title: leaving(upstream.name), lead }
   } catch (error) {
@@ -96,7 +105,7 @@ async function upstreamOf(deps: PageDeps, id = ''): Promise<Upstream> {
   return upstream
 }
 
-const statuses = { denied: 403, unreachable: 503, refused: 400 } as const
+const statuses = { denied: 403, unreachable: 503, refused: 400, undated: 400 } as const
 
 /** What an upstream said or did wrong: people read plain words, and the log has the reason. Throws what is not its fault. */
 function refusalOfUpstream(deps: PageDeps, visit: Visit, { id, name }: Upstream, error: unknown): Shown {

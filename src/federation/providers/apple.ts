@@ -25,7 +25,6 @@ export function apple(deps: UpstreamDeps, provider: SocialProvider & { kind: 'ap
       attribute: 'sub',
       isAuthority: isMarkedVerified,
       names: namesOf,
-      hidesAuthTime: true,
     },
   )
 }

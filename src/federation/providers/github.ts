@@ -12,7 +12,7 @@ const addresses = z.array(z.object({ email: z.string(), primary: z.boolean(), ve
 
 /**
  * GitHub, which speaks OAuth 2.0 without ID tokens: its API says who a person is. `login` can go to another person, `id` never does.
- * GitHub cannot be asked for a new sign-in, so `authTime` is null.
+ * GitHub cannot be asked for a new sign-in, and does not say when the last one was.
  */
 export function gitHub(deps: UpstreamDeps, provider: SocialProvider & { kind: 'github' }): Upstream {
   const { id, kind, name } = provider
@@ -22,7 +22,10 @@ export function gitHub(deps: UpstreamDeps, provider: SocialProvider & { kind: 'g
     kind,
     name,
     tenantId: null,
-    begin: (asked) => beginOidc(deps, client, asked),
+    async begin(asked) {
+      if (asked.isFresh) throw new UpstreamError('undated', 'GitHub cannot be asked for a new sign-in.')
+      return beginOidc(deps, client, asked)
+    },
     async finish(answer) {
       const token = await finishOAuth(deps, client, answer)
       const user = await read(deps, api.user, token, profile)

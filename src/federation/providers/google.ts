@@ -17,6 +17,5 @@ export const google = (deps: UpstreamDeps, provider: SocialProvider & { kind: 'g
       isAuthority: (claims, email) =>
         isMarkedVerified(claims) &&
         (email.endsWith('@gmail.com') || (typeof claims.hd === 'string' && claims.hd !== '')),
-      hidesAuthTime: true,
     },
   )

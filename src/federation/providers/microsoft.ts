@@ -37,7 +37,6 @@ export function microsoft(deps: UpstreamDeps, provider: SocialProvider & { kind:
         return `${tid}.${guidIn(claims, 'oid')}`
       },
       isAuthority: (claims) => claims.tid === consumers || yes.includes(claims.xms_edov),
-      hidesAuthTime: true,
     },
   )
 }

@@ -51,12 +51,13 @@ export const samlUpstream = (
       throw new UpstreamError(code === 'status' ? 'denied' : 'refused', detail)
     }
     const asserted = assertedBy(client, answer.done)
-    if (freshSince !== undefined && asserted.authTime < Number(freshSince) - maxSkewMs)
+    if (freshSince === undefined) return asserted
+    if (asserted.authTime < Number(freshSince) - maxSkewMs)
       throw new UpstreamError(
         'refused',
         'The identity provider did not ask for a new sign-in: its AuthnInstant is older.',
       )
-    return asserted
+    return { ...asserted, authTime: Math.max(asserted.authTime, Number(freshSince)) }
   },
 })
 

@@ -16,14 +16,9 @@ export function hasFreshSecondFactor({ auth }: Caller, now: number): boolean {
   )
 }
 
-/**
- * Whether the person signed in in the last `seconds`. A provider can answer without asking them, so in a session by a connection only the
- * password counts, which they showed since (`recordShownAgain`).
- */
-function hasSignedInWithin({ auth }: Caller, now: number, seconds: number): boolean {
-  const { authTime, connection, amr } = auth.session
-  return (connection === null || amr.includes('pwd')) && now - authTime <= seconds * 1000
-}
+/** Whether the person signed in in the last `seconds`, or another provider says so. */
+const hasSignedInWithin = ({ auth }: Caller, now: number, seconds: number): boolean =>
+  now - auth.session.authTime <= seconds * 1000
 
 /** Throws 401 if MFA is on and the session has not shown a second factor in the last 10 minutes. `now` in ms. */
 export function assertFreshSecondFactor(caller: Caller, now: number): void {

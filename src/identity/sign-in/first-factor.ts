@@ -42,6 +42,8 @@ interface Federated {
   identityId: string
   /** The connection of a tenant that was asked; null: a provider of the installation. */
   connection: Connection | null
+  /** When the person signed in there, in ms since 1970; 0: it did not say, so the sign-in is of no known age. */
+  authTime: number
   /** When the provider saw a second factor that counts here (ms since 1970); null: none. */
   mfaAt: number | null
 }
@@ -53,6 +55,10 @@ export const connectionIn = (factor: FirstFactor): Connection | null =>
 /** When the provider saw a second factor, in ms since 1970; null: none. */
 export const upstreamMfaAt = (factor: FirstFactor): number | null =>
   factor.kind === 'federated' ? factor.mfaAt : null
+
+/** When a factor that is shown at `now` was shown, in ms since 1970: a provider can answer without asking the person. */
+export const shownAt = (factor: FirstFactor, now: number): number =>
+  factor.kind === 'federated' ? factor.authTime : now
 
 /** The `amr` of each (RFC 8176; `email` and `fed` are our own). */
 export const amrOf: Record<FirstFactor['kind'], readonly string[]> = {

@@ -19,6 +19,7 @@ import {
   type FirstFactor,
   holdFirstFactor,
   recordFirstFactor,
+  shownAt,
   upstreamMfaAt,
   useFirstFactor,
 } from './first-factor.ts'
@@ -111,6 +112,7 @@ async function enter(
   const { tenant_id: tenantId, requires_mfa: tenantRequires } = membership
   const connection = connectionIn(factor)
   const amr = amrOf[factor.kind]
+  const authTime = shownAt(factor, now)
   const way = await checkWay(deps, tx, { userId, connection, membership, amr })
   if (way.kind === 'refused') return way
   const { trustsMfa, breaksGlass } = way.proof
@@ -124,7 +126,7 @@ async function enter(
     session: null,
     amr,
     secondFactor,
-    authTime: now,
+    authTime,
     connection,
   }
   const second = checkSecondFactor(deps, entry, factors)
@@ -136,7 +138,7 @@ async function enter(
   }
   const shown = { amr: mfaAt === null ? amr : [...amr, 'mfa'], secondFactorAt: mfaAt }
   const proofs = { way: way.proof, settled: second.proof }
-  const opening = { userId, email, membership, ...shown, authTime: now, connection, ...proofs, history }
+  const opening = { userId, email, membership, ...shown, authTime, connection, ...proofs, history }
   const grant = await openSession(deps, tx, opening, requestInfo, now)
   await recordFirstFactor(tx, userId, factor, grant.familyId)
   return { kind: 'opened', grant }

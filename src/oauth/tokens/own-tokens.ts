@@ -70,7 +70,7 @@ export function claimsOfToken({ clientId, aud }: KnownToken, grant: unknown) {
   const tenant = { tenant_id: own ?? readClientId(String(clientId))!.tenantId }
   if (!grant || aud === undefined) return tenant
   const { gid, acr, amr, authTime } = (grant as OwnGrant).auth
-  return { ...tenant, gid, acr, amr: [...amr], auth_time: authTime }
+  return { ...tenant, gid, acr, amr: [...amr], auth_time: authTime || undefined }
 }
 
 /** The person of a code or token, if they may still be in the tenant of its client. */

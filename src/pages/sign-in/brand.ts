@@ -8,18 +8,27 @@ import { inNameOf, type Visit } from './visit.ts'
 
 const reason = 'the pages have the look of a tenant before its person is known'
 
-/** The look of the application whose request is at this address; null for one without, and for other addresses. */
-export type BrandOfRequest = (returnTo: string) => Promise<{ name: string; branding: BrandingRow } | null>
+/** What the pages know of the request of an application that they answer. */
+export interface PageRequest {
+  /** The name and look of the application. */
+  name: string
+  branding: BrandingRow | null
+  /** It asks for a sign-in of just now: `prompt=login`, or `max_age`. */
+  isFresh: boolean
+}
+
+/** The request of an application that is at this address; null: it is over, or the address is another. */
+export type RequestOf = (returnTo: string) => Promise<PageRequest | null>
 
 /** Makes the step that gives a page its brand: of the application whose request it answers, over that of the tenant. */
 export const brandFinder =
-  ({ db, brandOfRequest }: Pick<Deps, 'db'> & { brandOfRequest: BrandOfRequest }) =>
+  ({ db, requestOf }: Pick<Deps, 'db'> & { requestOf: RequestOf }) =>
   async ({ flow: { tenantId }, prefix, returnTo }: Visit): Promise<Brand | null> => {
     const [below, own] = await Promise.all([
       tenantId === undefined ? null : readAsSystem(db, reason, (read) => findBrand(read, tenantId, prefix)),
-      returnTo && brandOfRequest(returnTo),
+      returnTo ? requestOf(returnTo) : null,
     ])
-    return own ? brandOver(below, own) : below
+    return own?.branding ? brandOver(below, { ...own, branding: own.branding }) : below
   }
 
 /** `organization`, an id or a slug, says whose look the pages have. It changes nothing else, and an unknown one nothing. */

@@ -16,9 +16,9 @@ import type { VerifyDeps } from '../../request/verify-token.ts'
 import { type Holder, holderOf } from '../../tenancy/roles/grantable-roles.ts'
 import { loginCookie } from '../browser-session/cookie.ts'
 import { cookieCredentials } from '../browser-session/credentials.ts'
-import type { BrandOfRequest } from './brand.ts'
+import type { RequestOf } from './brand.ts'
 
-export type PageDeps = Deps & PathDeps & VerifyDeps & { brandOfRequest: BrandOfRequest }
+export type PageDeps = Deps & PathDeps & VerifyDeps & { requestOf: RequestOf }
 
 /** The calls of the API that the pages make. The pages add no rules of their own: each answers as it does to a program. */
 export function callsOf(deps: PageDeps, routes: readonly Route[]) {
