@@ -1,7 +1,7 @@
 import t from 'tap'
 import { untilLocked } from '../helpers/lock-waits.ts'
 import { proveAddress } from '../helpers/prove-address.ts'
-import { withClient } from '../helpers/query.ts'
+import { rowsOf, withClient } from '../helpers/query.ts'
 import { startService, tokenIn } from '../helpers/service.ts'
 import { expect } from '../tenancy/staff.ts'
 import { memberOf, openFirm, patch, scimError, user } from './open-directory.ts'
@@ -89,3 +89,90 @@ t.test('an invitation is accepted while no directory changes the User', async (t
   })
   t.match(await memberOf(owner, members, person.email), { status: 'active' })
 })
+
+const moved = (email: string) =>
+  patch({ op: 'replace', path: 'emails', value: [{ value: email, primary: true }] })
+/** A person whom a directory made, and who has chosen a password since. */
+async function choosePassword(email: string) {
+  await service.call('POST', '/api/v1/auth/password/reset/', { body: { email } })
+  const token = tokenIn(await service.mailTo(email, 'password'))
+  const password = 'a-fine-long-passphrase-7'
+  await expect(
+    200,
+    service.call('POST', '/api/v1/auth/password/reset/confirm/', { body: { token, password } }),
+  )
+}
+/** How many tokens were mailed for it. */
+const countLinks = async (address: string) =>
+  (await rowsOf(superuser, `select from link_tokens where email = '${address}'`)).length
+
+t.test('the account follows while it is that of the directory alone', async (t) => {
+  const { owner, directory, domain, members } = await foundFirm()
+  const { id } = await expect(201, directory.post('/Users', user(`ada@${domain}`)))
+  const rename = { op: 'replace', value: { 'name.familyName': 'Byron', active: true } }
+  await expect(200, directory.patch(`/Users/${id}`, patch(rename)))
+  await expect(200, directory.patch(`/Users/${id}`, moved(`ada.byron@${domain}`)))
+  t.match(await memberOf(owner, members, `ada.byron@${domain}`), {
+    id,
+    email_verified: true,
+    user: { first_name: 'Ada', last_name: 'Byron' },
+  })
+  await expect(200, directory.patch(`/Users/${id}`, moved('ada@elsewhere.example')))
+  t.match(await memberOf(owner, members, `ada.byron@${domain}`), { id }, 'another domain moves nothing')
+  t.match(await owner.get('/api/v1/audit-log/?action=profile:update'), {
+    body: {
+      results: [
+        { actor: { type: 'service_account' }, changes: { email: { after: `ada.byron@${domain}` } } },
+        {},
+      ],
+    },
+  })
+})
+
+t.test('the account of a person moves once the new mailbox confirms it, and can be taken back', async (t) => {
+  const { owner, directory, domain, members } = await foundFirm()
+  const [old, next] = [`bea@${domain}`, `bea.new@${domain}`]
+  const { id } = await expect(201, directory.post('/Users', user(old)))
+  await choosePassword(old)
+  service.advance(60_000)
+  const rename = patch({ op: 'replace', path: 'name.familyName', value: 'Other' })
+  await expect(200, directory.patch(`/Users/${id}`, rename))
+  t.match(await directory.patch(`/Users/${id}`, moved(next)), { body: { emails: [{ value: next }] } })
+  t.match(
+    await memberOf(owner, members, old),
+    { id, user: { last_name: 'Lovelace' } },
+    'nothing moves as yet',
+  )
+  const token = tokenIn(await service.mailTo(next, 'Confirm'))
+  const confirm = (used: string) =>
+    service.call('POST', '/api/v1/auth/email/verify/confirm/', { body: { token: used } })
+  await expect(200, confirm(token))
+  t.match(await confirm(token), { status: 400, body: { code: 'token_invalid' } })
+  t.match(await memberOf(owner, members, next), { id, email_verified: true })
+  const undo = tokenIn(await service.mailTo(old, 'address'))
+  await expect(200, service.call('POST', '/api/v1/auth/email/undo/', { body: { token: undo } }))
+  t.match(await memberOf(owner, members, old), { id })
+})
+
+t.test(
+  'who verifies a domain of their own does not move the account of an owner, nor of others, into it',
+  async (t) => {
+    const { owner, directory, domain, members } = await foundFirm()
+    await proveAddress(service, owner)
+    const person = await service.signUp()
+    await proveAddress(service, person)
+    await expect(201, owner.post(members, { user_id: person.id }))
+    const colleague = await expect(201, directory.post('/Users', user(`cleo@${domain}`)))
+    await expect(200, owner.patch(`${members}${colleague.id}/`, { roles: ['owner'] }))
+    for (const [email, to] of [
+      [owner.email, `owner@${domain}`],
+      [person.email, `person@${domain}`],
+      [`cleo@${domain}`, `cleo.new@${domain}`],
+    ] as const) {
+      const { id } = await memberOf(owner, members, email)
+      await expect(200, directory.patch(`/Users/${id}`, moved(to)))
+      t.match(await memberOf(owner, members, email), { id }, email)
+      t.equal(await countLinks(to), 0, 'the mailbox there gets no link')
+    }
+  },
+)

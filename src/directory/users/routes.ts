@@ -26,6 +26,7 @@ import {
 } from '../scim-schemas.ts'
 import { deleteUser } from './delete-user.ts'
 import { type Account, findAccount } from './find-account.ts'
+import { type Follow, followProfile } from './follow-profile.ts'
 import { type PreLink, preLink } from './pre-link.ts'
 import { assertCanJoin, changeUser, createUser } from './save-user.ts'
 import { countUsers, findUser, listUsers, lockUser, type UserRow } from './store.ts'
@@ -41,8 +42,9 @@ interface Prepared {
   account: Account | null
   /** The mail about it waits, because a limit is reached. */
   waits: boolean
-  /** What to link at connections, once it is stored. */
+  /** What to do with the account, once the User is stored. */
   link?: PreLink | null
+  follow?: Follow | null
 }
 
 export function userRoutes(deps: Deps): Route[] {
@@ -83,10 +85,11 @@ export function userRoutes(deps: Deps): Route[] {
       return change()
     }
   }
-  /** Changes a User, and links the person at connections afterwards. */
-  const linking = async <T>(change: () => Promise<T>, caller: Caller, made: Prepared): Promise<T> => {
+  /** Changes a User, and then the account of its person: that is no row of the tenant. */
+  const following = async <T>(change: () => Promise<T>, caller: Caller, made: Prepared): Promise<T> => {
     const answer = await mailing(change, caller, made)
     if (made.link && made.account?.hasLinking !== false) await preLink(deps, caller, made.link)
+    if (made.follow) await followProfile(deps, caller, made.follow)
     return answer
   }
   const accountIn = ({ account, waits }: Prepared) => (waits ? null : account)
@@ -108,7 +111,7 @@ export function userRoutes(deps: Deps): Route[] {
         assertAmong(ifMatch, row.version)
         return prepared(caller, row, describeUser(after(row, body)))
       },
-      around: (change, { input, prepared }) => linking(change, input.caller, prepared),
+      around: (change, { input, prepared }) => following(change, input.caller, prepared),
       act: async (tx, { caller, params, ifMatch, query }, before, made) => {
         const row = await load(tx, { caller, params })
         if (!row || row.version !== before.version) return overtaken
@@ -116,6 +119,7 @@ export function userRoutes(deps: Deps): Route[] {
         const changed = await changeUser(tx, deps, caller, row, made.user, accountIn(made))
         if (changed === overtaken) return overtaken
         made.link = linkOf(row, changed)
+        made.follow = followOf(row, changed, made.user)
         return new Versioned(changed.version, projection(userType, query)(show(changed)))
       },
     })
@@ -165,7 +169,7 @@ export function userRoutes(deps: Deps): Route[] {
       answer: anyObject,
       prepare: ({ caller, body }, _loaded) =>
         prepared(caller, null, describeUser(readResource(userType, body))),
-      around: (change, { input, prepared }) => linking(change, input.caller, prepared),
+      around: (change, { input, prepared }) => following(change, input.caller, prepared),
       act: async (tx, { caller }, _loaded, made) => {
         await lockTenant(tx, caller.tenantId)
         const row = await createUser(tx, deps, caller, made.user, accountIn(made))
@@ -224,3 +228,15 @@ const namesOf = ({ user_name, email, external_id }: UserRow) => ({
   userName: user_name ?? email ?? '',
   externalId: external_id,
 })
+
+/** What a change of a member changes of their names and address; null for nothing. */
+function followOf(before: UserRow, { id, made_user_id }: UserRow, after: Described): Follow | null {
+  const { user_id: userId } = before
+  if (userId === null) return null
+  const was = describeUser(resourceOf(before))
+  const changed = <Key extends 'email' | 'firstName' | 'lastName'>(key: Key) =>
+    was[key] === after[key] ? null : after[key] || null
+  const [email, firstName, lastName] = [changed('email'), changed('firstName'), changed('lastName')]
+  if (email === null && firstName === null && lastName === null) return null
+  return { userId, membershipId: id, isMade: made_user_id === userId, email, firstName, lastName }
+}

@@ -1,5 +1,6 @@
 import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
+import type { RequestInfo } from '../../http/request-info.ts'
 import { endTokensSentElsewhere } from '../../messages/links/link-store.ts'
 import { makeLink } from '../../messages/links/one-time-link.ts'
 import { sendMail } from '../../messages/mail/send-mail.ts'
@@ -13,17 +14,15 @@ export const undoMs = 3 * 86_400_000
 
 const codesToOldMs = 86_400_000
 
-interface ChangedUser {
+/** A person after their address changed. */
+export interface ChangedUser {
   email: string
   first_name: string
   previous_email: string
   previous_verified_at: number | null
 }
 
-/**
- * Does what follows from a new address, in the transaction that sets it. Links sent to other addresses stop working. The
- * old address, if it was verified, gets a mail with a link that undoes the change, and codes go there for another day. The new address gets its verification link. As the system role.
- */
+/** As {@link leaveAddress}. The new address gets its verification link. */
 export async function finishAddressChange(
   deps: Deps,
   tx: Tx,
@@ -31,6 +30,23 @@ export async function finishAddressChange(
   user: ChangedUser,
   at: number,
 ): Promise<void> {
+  const changedAt = await leaveAddress(deps, tx, { userId, tenantId, requestInfo }, user, at)
+  const origin = { how: 'changed', at: changedAt } as const
+  await mailVerificationLink(deps, tx, { userId, email: user.email, origin, tenantId, requestInfo, at })
+}
+
+/**
+ * Does what follows from a new address, in the transaction that sets it, and gives the time of the change. Links sent to other addresses
+ * stop working. The old address, if it was verified, gets a mail with a link that undoes the change, and codes go there for another day.
+ * As the system role.
+ */
+export async function leaveAddress(
+  deps: Deps,
+  tx: Tx,
+  { userId, tenantId, requestInfo }: { userId: string; tenantId: string; requestInfo: RequestInfo },
+  user: ChangedUser,
+  at: number,
+): Promise<number> {
   const { email, first_name: firstName, previous_email: from, previous_verified_at: fromVerifiedAt } = user
   const { address_since: changedAt, first_proof_at: firstProofAt } = await recordAddressChange(tx, {
     id: userId,
@@ -53,6 +69,5 @@ export async function finishAddressChange(
       at,
     })
   }
-  const origin = { how: 'changed', at: changedAt } as const
-  await mailVerificationLink(deps, tx, { userId, email, origin, tenantId, requestInfo, at })
+  return changedAt
 }

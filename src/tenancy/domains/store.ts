@@ -1,3 +1,4 @@
+import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
 import { sqlState, uniqueViolation } from '../../database/executor/database-errors.ts'
 import type { Read } from '../../database/executor/read.ts'
@@ -193,13 +194,42 @@ export async function findVoucher(
   tenantId: string,
   email: string,
 ): Promise<'owner' | 'borrower' | null> {
-  const domain = email.slice(email.lastIndexOf('@') + 1)
-  const parents = domain.split('.').map((_, i, labels) => labels.slice(i).join('.'))
   const found = await read.maybeOne(sql.type(voucherRow)`
-    select case when not (domain = ${domain} or subdomains) then null
+    select case when not ${reaches(email)} then null
                 when tenant_id = ${tenantId} then 'owner'
                 when ${tenantId} = any(lent_to) then 'borrower' end as is
-    from domains
-    where domain = any(${sql.array(parents, 'text')}) and status = 'verified' order by length(domain) desc limit 1`)
+    ${nearestTo(email)}`)
   return found?.is ?? null
+}
+
+const domainOf = (email: string) => email.slice(email.lastIndexOf('@') + 1)
+
+/** Whether a domain of {@link nearestTo} covers an address. */
+const reaches = (email: string) => sql.fragment`(domain = ${domainOf(email)} or subdomains)`
+
+/** The verified domain that is nearest to that of an address: itself, or a parent. */
+function nearestTo(email: string): FragmentSqlToken {
+  const parents = domainOf(email)
+    .split('.')
+    .map((_, i, labels) => labels.slice(i).join('.'))
+  return sql.fragment`
+    from domains where domain = any(${sql.array(parents, 'text')}) and status = 'verified' order by length(domain) desc limit 1`
+}
+
+const ownRow = z.object({ id: z.uuid().nullable() })
+
+/** Whether two addresses are in one domain that the tenant verified and lends to no one. As the system role. */
+export async function isInOneDomain(
+  read: Read,
+  tenantId: string,
+  emails: readonly [string, string],
+): Promise<boolean> {
+  const [one, other] = await Promise.all(
+    emails.map((email) =>
+      read.maybeOneFirst(sql.type(ownRow)`
+        select case when ${reaches(email)} and tenant_id = ${tenantId} and lent_to = '{}' then id end as id
+        ${nearestTo(email)}`),
+    ),
+  )
+  return one != null && one === other
 }
