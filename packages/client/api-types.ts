@@ -231,6 +231,8 @@ export type OAuthGrant = { id: string; client: { id: string; name: string; kind:
 
 export type OAuthResource = { id: string; identifier: string; name: string; scopes: ({ permission: string; description: string })[]; client_ids: (string)[]; created_by: string; created_at: string }
 
+export type Trust = { id: string; issuer: string; audience: string; claims: Record<string, string>; scopes: (string)[]; jwks: { keys: (Record<string, string>)[] } | null; expires_at: string | null; created_by: string; created_at: string; last_used_at: string | null }
+
 export type Application = { application: string; name: string; description: string; version: number; resource_types: ({ type: string; description: string; actions: ({ name: string; description: string })[] })[] }
 
 export type AllEventsPage = { results: (Event)[]; after: string; has_more: boolean }
@@ -426,6 +428,9 @@ export interface Operations {
   'GET /oauth-resources/{id}/': { query: {  }; body: undefined; answer: OAuthResource }
   'PATCH /oauth-resources/{id}/': { query: {  }; body: { identifier?: string; name?: string; scopes?: ({ permission: string; description?: string })[]; client_ids?: (string)[] }; answer: OAuthResource; stored: true }
   'DELETE /oauth-resources/{id}/': { query: {  }; body: undefined; answer: undefined; stored: true }
+  'GET /service-accounts/{id}/trusts/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (Trust)[]; count: number | null } }
+  'POST /service-accounts/{id}/trusts/': { query: {  }; body: { issuer: string; audience?: string; claims: Record<string, string>; scopes: (string)[]; jwks?: { keys: (Record<string, unknown>)[] } | null; expires_at?: string | null }; answer: Trust; stored: true }
+  'DELETE /service-accounts/{id}/trusts/{tid}/': { query: {  }; body: undefined; answer: undefined; stored: true }
   'GET /applications/': { query: {  }; body: undefined; answer: { applications: (Application)[] } }
   'GET /application/events/': { query: { after?: string; page_size?: number }; body: undefined; answer: AllEventsPage }
 }
@@ -451,5 +456,6 @@ export const repeatable: ReadonlySet<string> = new Set([
   'POST /oauth-clients/',
   'POST /oauth-clients/{id}/secrets/',
   'POST /oauth-resources/',
+  'POST /service-accounts/{id}/trusts/',
 ])
 

@@ -1,6 +1,9 @@
 import { clientIdOf } from './clients/client-id.ts'
 import { type UsableClient, usesSecrets } from './clients/store.ts'
 
+/** A JWT of another issuer for a token (RFC 7523 §2.1). */
+export const assertionGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
+
 /** What this service knows of a client beyond the protocol. */
 export interface OwnClient {
   tenantId: string
@@ -13,6 +16,9 @@ export interface OwnClient {
   serviceAccountId: string | null
   firstParty: boolean
   requirePkce: boolean
+  /** Of a trust: whose JWTs count, until when (ms since 1970). */
+  trust: UsableClient['trust']
+  trustEndsAt: number | null
   consentsFrom: number
 }
 
@@ -33,6 +39,8 @@ export function metadataOf(client: UsableClient, algorithms: readonly string[]) 
     serviceAccountId: client.service_account_id,
     firstParty: client.first_party,
     requirePkce: client.require_pkce,
+    trust: client.trust,
+    trustEndsAt: client.trust_ends_at,
     consentsFrom: client.consents_from,
   }
   return {
@@ -41,7 +49,7 @@ export function metadataOf(client: UsableClient, algorithms: readonly string[]) 
     application_type: client.kind === 'native' ? 'native' : 'web',
     redirect_uris: client.redirect_uris,
     response_types: /^(device|machine)$/.test(client.kind) ? [] : ['code'],
-    grant_types: client.grant_types,
+    grant_types: client.trust ? [assertionGrant] : client.grant_types,
     token_endpoint_auth_method: client.token_endpoint_auth_method,
     ...(usesSecrets(client) && { client_secret: client.secret_hashes.join(',') || 'none' }),
     ...(client.jwks && { jwks: client.jwks }),

@@ -43,6 +43,7 @@ import { clientRoutes } from '../oauth/clients/routes.ts'
 import { grantRoutes } from '../oauth/grants/routes.ts'
 import { oauthResourceRoutes } from '../oauth/resources/routes.ts'
 import { consentPages, openidConnect, requestFinder } from '../oauth/routes.ts'
+import { trustRoutes } from '../oauth/trusts/routes.ts'
 import { enterConsole } from '../pages/console/enter.ts'
 import { consolePages } from '../pages/console/pages.ts'
 import { consoleRoutes } from '../pages/console/routes.ts'
@@ -105,6 +106,7 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...clientRoutes(deps),
   ...grantRoutes(deps),
   ...oauthResourceRoutes(deps),
+  ...trustRoutes(deps),
   ...applicationRoutes(deps),
   ...applicationFeedRoutes(deps),
   ...keyRoutes(deps),

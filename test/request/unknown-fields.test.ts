@@ -185,6 +185,7 @@ t.test('these bodies refuse every member that they do not know; the others missp
     'POST /api/v1/service-accounts',
     'POST /api/v1/service-accounts/:id/keys',
     'POST /api/v1/service-accounts/:id/keys/:kid/rotate',
+    'POST /api/v1/service-accounts/:id/trusts',
     'POST /api/v1/tenants',
     'POST /api/v1/tenants/:id/departments',
     'POST /api/v1/tenants/:id/invitations',

@@ -47,6 +47,7 @@ t.test('the rows of every list are decided by the action of their detail', async
       '/api/v1/oauth-grants',
       '/api/v1/policies/:id/versions',
       '/api/v1/service-accounts/:id/keys',
+      '/api/v1/service-accounts/:id/trusts',
       '/api/v1/users/me/authorizations',
       '/api/v1/users/me/identities',
       '/api/v1/users/me/invitations',

@@ -17,7 +17,7 @@ export async function assertMayActAs(
   tx: Tx,
   { clock }: Pick<Deps, 'clock'>,
   caller: Caller,
-  { service_account_id: id }: ClientFields,
+  { service_account_id: id }: Pick<ClientFields, 'service_account_id'>,
 ): Promise<void> {
   if (id === null) return
   const code = boundKinds[caller.token]

@@ -60,6 +60,14 @@ const scopes = z
     override: { type: 'array', items: { type: 'string', maxLength: 128 }, minItems: 1, maxItems: 100 },
   })
 
+/** The scopes of what acts for no person: permissions. */
+export const scopesOfMachine = scopes
+  .refine((list) => !list.some(isIdentityScope), 'Name permissions alone: other scopes are about a person.')
+  .meta({
+    description: 'The permissions that its tokens can name',
+    override: { type: 'array', items: { type: 'string', maxLength: 128 }, minItems: 1, maxItems: 100 },
+  })
+
 const uris = z
   .array(z.string('Give each URI as text.'), 'Give the URIs as a list of texts.')
   .max(50, 'A client can have at most 50 of these URIs.')

@@ -42,6 +42,16 @@ export const clientFields = {
   is_active: z.boolean(),
 }
 
+/** Whose JWTs a trust takes, and what they have to say. */
+export const trustTerms = z.object({
+  issuer: z.string(),
+  audience: z.string(),
+  /** Patterns by the names of claims. */
+  claims: z.record(z.string(), z.string()),
+  /** The issuer's keys, where it cannot be asked for them. */
+  jwks: clientFields.jwks,
+})
+
 const clientRow = z.object({
   tenant_id: z.uuid(),
   id: z.uuid(),
@@ -72,28 +82,30 @@ export const clientList = defineList({
   orderings: { created_at: { column: sql.fragment`created_at`, field: 'created_at' } },
 })
 
+// Trusts are rows of the same table: oauth/trusts/store.ts.
+const clientsOf = (tenantId: string) =>
+  sql.fragment`oauth_clients where tenant_id = ${tenantId} and trust is null`
+
 /** A page of the tenant's clients. */
 export function listClients(read: Read, tenantId: string, page: ListPage): Promise<readonly ClientRow[]> {
-  return read.any(sql.type(clientRow)`
-    select ${columns} from oauth_clients where tenant_id = ${tenantId} ${page.tail}`)
+  return read.any(sql.type(clientRow)`select ${columns} from ${clientsOf(tenantId)} ${page.tail}`)
 }
 
 /** How many clients match the filters; without `page`, how many there are. */
 export function countClients(read: Read, tenantId: string, page?: ListPage): Promise<number> {
   return read.oneFirst(sql.type(countRow)`
-    select count(*) from oauth_clients where tenant_id = ${tenantId} ${page?.conditions ?? sql.fragment``}`)
+    select count(*) from ${clientsOf(tenantId)} ${page?.conditions ?? sql.fragment``}`)
 }
 
 /** One client, or null. */
 export function findClient(read: Read, { tenantId, id }: ClientKey): Promise<ClientRow | null> {
-  return read.maybeOne(sql.type(clientRow)`
-    select ${columns} from oauth_clients where tenant_id = ${tenantId} and id = ${id}`)
+  return read.maybeOne(sql.type(clientRow)`select ${columns} from ${clientsOf(tenantId)} and id = ${id}`)
 }
 
 /** As findClient, but locks the client until the transaction ends. */
 export function lockClient(tx: Tx, { tenantId, id }: ClientKey): Promise<ClientRow | null> {
   return tx.maybeOne(sql.type(clientRow)`
-    select ${columns} from oauth_clients where tenant_id = ${tenantId} and id = ${id} for no key update`)
+    select ${columns} from ${clientsOf(tenantId)} and id = ${id} for no key update`)
 }
 
 const jsonOrNull = (value: object | null) => (value ? sql.jsonb(value as never) : null)
@@ -186,6 +198,8 @@ const usableRow = clientRow.extend({
   secret_uses: z.array(z.number()),
   tenant_slug: z.string(),
   tenant_name: z.string(),
+  trust: trustTerms.nullable(),
+  trust_ends_at: z.number().nullable(),
 })
 
 /** A client, the hashes of its secrets, in hex, and its tenant. */
@@ -206,7 +220,7 @@ const usable = parameterized(({ tenantId, id }: Record<'tenantId' | 'id', string
     select c.*, t.slug as tenant_slug, t.name as tenant_name,
            array(select encode(s.secret_hash, 'hex') ${secrets}) as secret_hashes,
            array(select coalesce(s.last_used_at, 'epoch') ${secrets}) as secret_uses
-    from (select ${columns} from oauth_clients where tenant_id = ${tenantId} and id = ${id} and is_active) c
+    from (select ${columns}, trust, trust_ends_at from oauth_clients where tenant_id = ${tenantId} and id = ${id} and is_active) c
     join tenants t on t.id = c.tenant_id`
 })
 
@@ -257,5 +271,6 @@ async function findUsableManifestClient(
   const { fields, ...row } = found
   const whole = { ...defaultsOf(fields.kind), ...fields } as ClientFields
   const { tenant_slug = '', tenant_name = '' } = tenant ?? {}
-  return { ...whole, ...row, tenant_id: tenantId, tenant_slug, tenant_name, created_by: nilUuid, version: 1 }
+  const ofTenant = { tenant_id: tenantId, tenant_slug, tenant_name, trust: null, trust_ends_at: null }
+  return { ...whole, ...row, ...ofTenant, created_by: nilUuid, version: 1 }
 }

@@ -126,6 +126,12 @@ export function noteMachineKeeper(tx: Tx, account: { tenantId: string; id: strin
     where tenant_id = ${tenantId} and id = ${id} and not ${userId} = any(machine_keepers)`)
 }
 
+/** Deletes the trusts of a service account, which are of no use without it. */
+export function deleteTrusts(tx: Tx, { tenantId, id }: { tenantId: string; id: string }): void {
+  tx.later(sql.unsafe`
+    delete from oauth_clients where tenant_id = ${tenantId} and service_account_id = ${id} and trust is not null`)
+}
+
 /** Whether a person made a key or a machine of a service account, which may be over by now. */
 export const hasMadeKeyOf = (
   tx: Read,
