@@ -1,4 +1,5 @@
 import type { Configuration } from 'oidc-provider'
+import { isUuid } from '../crypto/uuid.ts'
 import type { Calls, PageDeps } from '../pages/sign-in/calls.ts'
 import type { WritePage } from '../pages/sign-in/write-page.ts'
 import { html } from '../text/html.ts'
@@ -26,6 +27,7 @@ import { ownClient, requestCheck } from './tenant-of-request.ts'
 import { machineTokens, nameAccounts } from './tokens/machine-tokens.ts'
 import { claimsOfToken, type KnownToken, ownTokens, personOf } from './tokens/own-tokens.ts'
 import { keepStructuredTokens } from './tokens/structured-tokens.ts'
+import { takeAssertions, trustNamed } from './trusts/assertion-grant.ts'
 
 /** How long a request may stay on the pages, in s. */
 export const interactionSeconds = 900
@@ -42,6 +44,7 @@ export function makeProvider(parts: Parts, keys: ProviderKeys): Provider {
   const { jwks, algorithms } = keys
   const issuer = parts.deps.publicUrl()
   const access = accessCalls(parts.deps, parts.calls)
+  const resources = resourceIndicators(parts, keys)
   const provider: Provider = new parts.library.Provider(issuer, {
     ...fixed,
     jwks: jwks as never,
@@ -65,7 +68,7 @@ export function makeProvider(parts: Parts, keys: ProviderKeys): Provider {
       ...fixed.features,
       ...ownTokens(parts),
       deviceFlow: deviceFlow(parts.writePage),
-      resourceIndicators: resourceIndicators(parts, keys),
+      resourceIndicators: resources,
     },
     extraTokenClaims: async ({ oidc }, token) => claimsOfToken(token, oidc.grant),
     discovery: {
@@ -75,6 +78,10 @@ export function makeProvider(parts: Parts, keys: ProviderKeys): Provider {
     },
   } satisfies Configuration)
   adaptLibrary(provider, parts)
+  takeAssertions(provider, {
+    ...parts,
+    resourceOf: (ctx, id) => resources.getResourceServerInfo(ctx, id, ctx.oidc.client!),
+  })
   keepStructuredTokens(provider)
   nameAccounts(provider, parts.library)
   return provider
@@ -164,7 +171,7 @@ function adapterOf({ deps, library }: Parts, algorithms: readonly string[]): Con
     if (name === 'ClientCredentials') return machineTokens(deps)
     if (name !== 'Client') return modelAdapter(deps, name as ModelKind, refusals)
     const find = async (id: string) => {
-      const key = readClientId(id)
+      const key = readClientId(id) ?? (await trustOf(deps, library.Provider.ctx as never, id))
       const unit = requestOf(library)?.oauth.unit ?? null
       const client = key && (await usableClient(deps, unit, key, presentedIn(library.Provider.ctx as never)))
       return client ? metadataOf(client, algorithms) : undefined
@@ -172,6 +179,10 @@ function adapterOf({ deps, library }: Parts, algorithms: readonly string[]): Con
     return { find } as never
   }
 }
+
+/** The trust of the service account that a request with an assertion names. */
+const trustOf = (deps: PageDeps, ctx: OidcContext | undefined, id: string) =>
+  isUuid(id) ? trustNamed(deps, id, ctx?.oidc.params?.assertion) : null
 
 /** The code or token that the client of a request presents. */
 function presentedIn(ctx: OidcContext | undefined): Presented | null {
