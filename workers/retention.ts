@@ -10,6 +10,7 @@ import {
   giveUpWithoutEvent,
   listDeletedWebhooks,
 } from '../src/events/webhooks/delivery-store.ts'
+import { deleteSignInsBefore, deleteSignInsOf } from '../src/federation/connections/sign-ins/store.ts'
 import { deleteErasure, deletePlacesBefore, listErasures } from '../src/identity/expiry-store.ts'
 import { deleteFeedEntriesBefore } from '../src/installation/feed/store.ts'
 import { deleteAuditBefore } from '../src/messages/audit/append-audit.ts'
@@ -80,6 +81,7 @@ export async function deleteOutdated(deps: RetentionDeps): Promise<Record<string
   const deleted: Record<string, number> = { given_up }
   for (const [name, [setting, deleteBefore]] of Object.entries(kept))
     deleted[name] = await inBatches(deps, (tx, limit) => deleteBefore(tx, before(setting), limit))
+  deleted.sign_ins = await inBatches(deps, (tx, limit) => deleteSignInsBefore(tx, now - 30 * day, limit))
   deleted.log_counts = await inBatches(deps, (tx, limit) => deleteLogCountsBefore(tx, now - day, limit))
   deleted.directory_log =
     (await inBatches(deps, (tx, limit) => deleteEntriesBefore(tx, now - directoryLogMs, limit))) +
@@ -104,6 +106,7 @@ async function scrubErased({ db, clock, sealer }: RetentionDeps): Promise<number
     for (const tenantId of tenant_ids) {
       for (const scrub of scrubs) await inPages({ db }, scrub, { tenantId, userId, emails, targetIds })
       await asWorker(db, (tx) => deleteMailsNaming(tx, sealer, tenantId, emails))
+      await asWorker(db, (tx) => deleteSignInsOf(tx, sealer, { tenantId, userId, emails }))
     }
     const hashes = emails.flatMap((email) => sealer.macs('mail-recipient', email.toLowerCase()))
     await asWorker(db, async (tx) => {

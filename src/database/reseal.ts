@@ -16,25 +16,29 @@ export interface SealedColumn {
   context(key: string[]): string
 }
 
+/** A column of a table whose rows have an id in their tenant. */
+const ofTenant = (
+  table: string,
+  column: string,
+  more: Pick<SealedColumn, 'purpose' | 'role'>,
+): SealedColumn => ({
+  ...{ table, column, ...more },
+  key: ['tenant_id', 'id'],
+  keyType: 'uuid',
+  context: ([tenantId, id]) => `${tenantId}.${id}`,
+})
+
 /** Every encrypted column. A test compares the list with the catalogue. */
 export const sealedColumns: readonly SealedColumn[] = [
+  ofTenant('idempotency_keys', 'answer_sealed', { purpose: 'idempotency', role: 'worker' }),
+  ofTenant('connections', 'client_secret_sealed', { purpose: 'connection', role: 'system' }),
+  ofTenant('stored_calls', 'call_sealed', { purpose: 'stored-call', role: 'worker' }),
+  ofTenant('webhooks', 'secret_sealed', { purpose: 'webhook', role: 'worker' }),
+  ofTenant('webhooks', 'previous_secret_sealed', { purpose: 'webhook', role: 'worker' }),
   {
-    table: 'idempotency_keys',
-    key: ['tenant_id', 'id'],
-    keyType: 'uuid',
-    column: 'answer_sealed',
-    purpose: 'idempotency',
-    role: 'worker',
-    context: ([tenantId, id]) => `${tenantId}.${id}`,
-  },
-  {
-    table: 'connections',
-    key: ['tenant_id', 'id'],
-    keyType: 'uuid',
-    column: 'client_secret_sealed',
-    purpose: 'connection',
-    role: 'system',
-    context: ([tenantId, id]) => `${tenantId}.${id}`,
+    ...ofTenant('connection_sign_ins', 'claims_sealed', { purpose: 'federation', role: 'worker' }),
+    key: ['tenant_id', 'connection_id', 'id'],
+    context: ([tenantId, , id]) => `${tenantId}.${id}`,
   },
   ...['kept_sealed', 'answer_sealed', 'asserted_sealed'].map(
     (column): SealedColumn => ({
@@ -85,26 +89,6 @@ export const sealedColumns: readonly SealedColumn[] = [
       purpose: 'webhook',
       role: 'system',
       context: ([application, key]) => `manifest.${application}.${key}`,
-    }),
-  ),
-  {
-    table: 'stored_calls',
-    key: ['tenant_id', 'id'],
-    keyType: 'uuid',
-    column: 'call_sealed',
-    purpose: 'stored-call',
-    role: 'worker',
-    context: ([tenantId, id]) => `${tenantId}.${id}`,
-  },
-  ...['secret_sealed', 'previous_secret_sealed'].map(
-    (column): SealedColumn => ({
-      table: 'webhooks',
-      key: ['tenant_id', 'id'],
-      keyType: 'uuid',
-      column,
-      purpose: 'webhook',
-      role: 'worker',
-      context: ([tenantId, id]) => `${tenantId}.${id}`,
     }),
   ),
 ]

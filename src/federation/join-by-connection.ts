@@ -34,9 +34,9 @@ export async function findByConnection(
 ): Promise<Found> {
   const { tenantId } = connection
   const account = known ? await findUser(tx, known.user_id) : await findNamed(tx, tenantId, email)
-  if (!account) throw signInRefused()
+  if (!account) throw signInRefused(noMember)
   const membership = (await listMembershipsOf(tx, account.id)).find((one) => one.tenant_id === tenantId)
-  if (membership?.membership_status !== 'active') throw signInRefused()
+  if (membership?.membership_status !== 'active') throw signInRefused(noMember)
   orThrow(await checkWay(deps, tx, { userId: account.id, connection, membership, amr: ['fed'] }))
   return { known, account, waitsFor: null }
 }
@@ -47,5 +47,10 @@ async function findNamed(tx: Tx, tenantId: string, email: string | null): Promis
   return voucher === 'borrower' && account?.email_verified_at === null ? null : account
 }
 
-export const signInRefused = () =>
-  new ApiError(403, 'sign_in_refused', 'This account cannot sign in with this provider.')
+// The same for every person who is not an active member: it says nothing of accounts elsewhere.
+const noMember =
+  'No active member is linked to this account, or has its address proved, in a verified domain of this tenant.'
+
+/** `reason`: a sentence for those who look after a connection. */
+export const signInRefused = (reason?: string) =>
+  new ApiError(403, 'sign_in_refused', 'This account cannot sign in with this provider.', { cause: reason })

@@ -60,7 +60,7 @@ export async function settle(
   })
   if (waitsFor) return { kind: 'held', waitsFor }
   if (hereId !== null && hereId !== account?.id) return { kind: 'held', waitsFor: 'person' }
-  if (account?.is_active === false) throw signInRefused()
+  if (account?.is_active === false) throw signInRefused('The account of this person is disabled.')
   if (!account) await deps.limiters.take(registerUses(requestInfo.ip))
   await deps.limiters.take(signInUses(account?.email ?? said.email!))
   const at = deps.clock()

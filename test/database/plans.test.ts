@@ -32,6 +32,11 @@ const application = await created('/api/v1/oauth-clients/', {
   name: 'Shop',
   redirect_uris: ['https://shop.example.com/callback'],
 })
+const connection = await created('/api/v1/connections/', {
+  name: 'Nordwind',
+  kind: 'oidc',
+  oidc: { issuer: 'https://login.example', client_id: 'bailiwick', client_secret: 'very-secret-indeed' },
+})
 const people = await crowd(service.databases.superuser, { id: ada.tenantId, size: big, since: service.now() })
 await fillTenant(service, ada.tenantId, 10_000)
 
@@ -80,6 +85,7 @@ const addressOf = (path: string) =>
     .replace('/policies/{id}', `/policies/${policy}`)
     .replace('/webhooks/{id}', `/webhooks/${webhook}`)
     .replace('/service-accounts/{id}', `/service-accounts/${program}`)
+    .replace('/connections/{id}', `/connections/${connection}`)
     .replace('/oauth-clients/{id}', `/oauth-clients/${application}`)
 
 const sampleOf = ({ format }: Parameter['schema']) => (format === 'uuid' ? someone : undefined)

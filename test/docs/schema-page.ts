@@ -54,6 +54,7 @@ const ofMigrations: Record<string, Context> = {
   manifest_clients: 'oauth',
   manifest_client_secrets: 'oauth',
   manifest_resources: 'oauth',
+  connection_sign_ins: 'federation',
   connections: 'federation',
   domains: 'tenancy',
   directory_users: 'directory',

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
+import { deleteOutdated } from '../../workers/retention.ts'
 import { openDirectory, patch, user } from '../directory/open-directory.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { untilLocked } from '../helpers/lock-waits.ts'
@@ -361,3 +362,78 @@ t.test(
     }
   },
 )
+
+t.test('those who look after a connection read its last sign-ins, and why one was refused', async (t) => {
+  const owner = await service.signUp()
+  const name = `${randomUUID()}.example`
+  await verify(owner, name)
+  const id = await connect(owner)
+  const departments = `/api/v1/tenants/${owner.tenantId}/departments/`
+  const { id: department_id } = (await owner.post(departments, { name: 'Sales' })).body
+  const mapping = [{ claim: 'groups', value: 'staff', roles: [], department_id }]
+  await query(
+    database,
+    `update connections set mapping = '${JSON.stringify(mapping)}'::jsonb where id = '${id}'`,
+  )
+  const person = await colleague(service, owner)
+  const email = `ada@${name}`
+  await moveTo(person, email)
+  await proveAddress(service, person)
+  const at = `/api/v1/connections/${id}/sign-ins/`
+  const newest = async () => (await owner.get(`${at}?page_size=1`)).body.results[0]
+  const sub = randomUUID()
+  await through(id, { sub, email, groups: ['staff', 'x'.repeat(600)], employee_number: '17' })
+  t.match(await newest(), { outcome: 'signed_in', code: null, reason: null, user_id: person.id })
+  const { groups, ...others } = (await newest()).claims
+  t.same(others, { sub, email, iss: issuer, aud: client_id }, 'what no rule names is not kept')
+  t.match(groups, /^\["staff","x{480,}…$/, 'a long value is cut')
+
+  await through(id, { email: `stranger@${name}` })
+  t.match(await newest(), { outcome: 'refused', code: 'sign_in_refused', user_id: null })
+  t.match(await newest(), { reason: /No active member/, claims: { email: `stranger@${name}` } })
+  provider.lies = { claims: { aud: 'another\u0000' } }
+  await through(id, { sub, email })
+  provider.lies = {}
+  t.match(await newest(), { code: 'provider_refused', reason: /has the aud "another/, claims: null })
+  const pages = openPages(service)
+  await pages.visit(`/sign-in/with/${id}/`)
+  const { pathname, search } = new URL(provider.deny((await pages.send({})).refresh!))
+  await pages.visit(`${pathname}${search}`)
+  t.match(await newest(), { code: 'provider_denied' })
+  t.equal((await owner.get(`${at}?outcome=refused`)).body.results.length, 3)
+
+  const before = (days: number) =>
+    `timestamptz '${new Date(service.now() - days * 86_400_000).toISOString()}'`
+  t.comment('a provider that is asked again and again does not fill the table')
+  await query(
+    database,
+    `insert into connection_sign_ins (tenant_id, connection_id, id, at, outcome)
+     select tenant_id, id, gen_random_uuid(), ${before(1)}, 'signed_in' from connections, generate_series(1, 90)
+     where id = '${id}'`,
+  )
+  await through(id, { sub, email })
+  const kept = () => rows(`select at from connection_sign_ins where connection_id = '${id}'`)
+  t.equal((await kept()).length, 50)
+
+  const [auditor, stranger] = [await colleague(service, owner, 'auditor'), await service.signUp()]
+  t.equal((await auditor.get(at)).status, 200)
+  t.equal((await (await colleague(service, owner)).get(at)).status, 403)
+  t.equal((await stranger.get(at)).status, 404)
+
+  t.comment('rows go with their time, their person and their connection')
+  await query(database, `update connection_sign_ins set at = ${before(31)} where claims_sealed is null`)
+  await deleteOutdated(service.worker!)
+  t.equal((await kept()).length, 3)
+  t.equal(
+    (await person.delete('/api/v1/users/me/', { body: { current_password: person.password } })).status,
+    204,
+  )
+  service.advance(120_000)
+  await deleteOutdated(service.worker!)
+  t.same(
+    (await owner.get(at)).body.results.map(({ code }: Json) => code),
+    ['sign_in_refused'],
+  )
+  t.equal((await owner.delete(`/api/v1/connections/${id}/`)).status, 204)
+  t.same(await kept(), [])
+})

@@ -26,6 +26,7 @@ const ofNothing = {
   dead_letters: 0,
   mails: 0,
   sign_in_places: 0,
+  sign_ins: 0,
   directory_log: 0,
   log_counts: 0,
   people_scrubbed: 0,

@@ -30,6 +30,7 @@ export const frozenPolicies = [
   'captured_mails worker_all: all to bailiwick_worker using true check true',
   'browser_sessions system_all: all to bailiwick_system using true check true',
   'browser_sessions worker_expires: all to bailiwick_worker using (expires_at <= now())',
+  'connection_sign_ins worker_all: all to bailiwick_worker using true check true',
   'connections system_reads: select to bailiwick_system using true',
   'connections system_seals: update to bailiwick_system using true check true',
   `connections worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
@@ -212,6 +213,8 @@ export const secretReaders: Record<string, string[]> = {
   'api_keys.key_hash': ['bailiwick_system'],
   'browser_sessions.cookie_hash': ['bailiwick_system'],
   'application_tokens.token_hash': ['bailiwick_system'],
+  // The API shows what it seals, and workers seal it again and find erased people in it.
+  'connection_sign_ins.claims_sealed': ['bailiwick_api', 'bailiwick_worker'],
   'connections.client_secret_sealed': ['bailiwick_system'],
   'federation_flows.answer_sealed': ['bailiwick_system'],
   'federation_flows.asserted_sealed': ['bailiwick_system'],

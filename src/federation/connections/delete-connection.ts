@@ -7,6 +7,7 @@ import { recordChange } from '../../messages/audit/record-change.ts'
 import { assertAmong } from '../../request/answer/etag.ts'
 import type { Caller } from '../../request/caller.ts'
 import { settingsOf } from './show-connection.ts'
+import { deleteSignInsBeyond } from './sign-ins/store.ts'
 import { type ConnectionRow, deleteConnection } from './store.ts'
 
 /** Deletes a locked connection, and ends the sessions by it. */
@@ -21,6 +22,7 @@ export async function removeConnection(
   const { tenantId } = caller
   const { id } = connection
   const at = clock()
+  deleteSignInsBeyond(tx, { tenantId, id }, 0)
   deleteConnection(tx, { tenantId, id })
   await endSessionsOfConnection(tx, caller, { tenantId, id }, at)
   await recordChange(tx, caller, at, {

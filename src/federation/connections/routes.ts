@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { listing, pageAndCount, pageOf } from '../../lists/lists.ts'
+import { listing, pageAndCount, pageOf, together, uncounted, uncountedPageOf } from '../../lists/lists.ts'
 import { Versioned } from '../../request/answer/etag.ts'
 import { changesOnly } from '../../request/body/changes-only.ts'
 import { pathId } from '../../request/path-id.ts'
@@ -11,6 +11,8 @@ import { createConnection } from './create-connection.ts'
 import { removeConnection } from './delete-connection.ts'
 import { readIdentityProvider } from './identity-provider.ts'
 import { connectionResource, connectionSchema, showConnection } from './show-connection.ts'
+import { showSignIn, signInSchema } from './sign-ins/show-sign-in.ts'
+import { listSignIns, signInList } from './sign-ins/store.ts'
 import { connectionList, countConnections, findConnection, listConnections, lockConnection } from './store.ts'
 import { beginTest } from './test-connection.ts'
 import { readChange, updateConnection } from './update-connection.ts'
@@ -26,6 +28,15 @@ const connections = (deps: Deps) =>
     rows: (read, { caller: { tenantId } }, page) =>
       pageAndCount(listConnections(read, tenantId, page), countConnections(read, tenantId, page)),
     show: showConnection(deps),
+  })
+
+const signIns = (deps: Deps) =>
+  listing(deps, {
+    path: `${one}/sign-ins`,
+    list: signInList,
+    rows: (read, { caller: { tenantId }, params }, page) =>
+      uncounted(listSignIns(read, { tenantId, id: pathId(params.id) }, page)),
+    show: showSignIn(deps),
   })
 
 const keyOf = ({ caller, params }: LoadTarget | Target) => ({
@@ -114,6 +125,20 @@ export const connectionRoutes = (deps: Deps): Route[] => [
     load: (read, target) => findConnection(read, keyOf(target)),
     resource: connectionResource,
     handle: async ({ caller }, { id }) => ({ url: await beginTest(deps, caller, id) }),
+  }),
+  route({
+    method: 'GET',
+    path: `${one}/sign-ins`,
+    action: 'connection:read',
+    tag,
+    summary: 'List the last sign-ins by a connection, newest first',
+    description: 'The newest 50 of the last 30 days, with those that were refused, and why.',
+    query: signInList.query,
+    status: 200,
+    answer: uncountedPageOf(signInSchema),
+    load: (read, target) => together(findConnection(read, keyOf(target)), signIns(deps).load(read, target)),
+    resource: ({ found }) => connectionResource(found),
+    handle: (input, { page }) => signIns(deps).handle(input, page),
   }),
   route({
     method: 'DELETE',

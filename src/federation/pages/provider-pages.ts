@@ -5,6 +5,7 @@ import { button, form, nextStep, refusalOf } from '../../pages/sign-in/elements.
 import { page, type Shown, type SignInPage, type Visit } from '../../pages/sign-in/visit.ts'
 import { html } from '../../text/html.ts'
 import { callbackOf } from '../connections/addresses.ts'
+import { noteSignIn } from '../connections/sign-ins/note-sign-in.ts'
 import { testPage } from '../connections/test-page.ts'
 import { openState } from '../connections/try-state.ts'
 import { findUpstream } from '../find-upstream.ts'
@@ -108,9 +109,16 @@ async function upstreamOf(deps: PageDeps, id = ''): Promise<Upstream> {
 const statuses = { denied: 403, unreachable: 503, refused: 400, undated: 400 } as const
 
 /** What an upstream said or did wrong: people read plain words, and the log has the reason. Throws what is not its fault. */
-function refusalOfUpstream(deps: PageDeps, visit: Visit, { id, name }: Upstream, error: unknown): Shown {
+async function refusalOfUpstream(
+  deps: PageDeps,
+  visit: Visit,
+  upstream: Upstream,
+  error: unknown,
+): Promise<Shown> {
   if (!(error instanceof UpstreamError)) throw error
   const { code, message } = error
+  const { id, name } = upstream
+  await noteSignIn(deps, upstream, null, { error })
   const { requestId } = visit.http.state.requestInfo
   deps.log.warn(
     { provider: id, fault: code, reason: message, request_id: requestId },

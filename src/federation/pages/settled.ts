@@ -1,6 +1,8 @@
+import type { FactorDue, Opened } from '../../identity/sign-in/outcome.ts'
 import type { Calls, PageDeps } from '../../pages/sign-in/calls.ts'
 import { afterFactor } from '../../pages/sign-in/password.ts'
 import { go, type Shown, type Visit } from '../../pages/sign-in/visit.ts'
+import { noteSignIn } from '../connections/sign-ins/note-sign-in.ts'
 import { hold, holdForMail } from '../hold.ts'
 import { type Said, type SettleAsked, settle } from '../settle.ts'
 
@@ -22,14 +24,21 @@ export async function settled(
   const { http } = visit
   const { requestInfo } = http.state
   const here = replaces ? null : await calls.whoIsHere(http)
-  const outcome = await settle(deps, { ...asked, hereId: here?.userId ?? null, requestInfo })
+  const { upstream, said: all } = asked
+  const outcome = await settle(deps, { ...asked, hereId: here?.userId ?? null, requestInfo }).catch(
+    async (error) => {
+      await noteSignIn(deps, upstream, all, { error })
+      throw error
+    },
+  )
   if (outcome.kind !== 'held') {
+    await noteSignIn(deps, upstream, all, { outcome: 'signed_in', userId: personOf(outcome) })
     visit.keep({ heldBy: undefined, heldToken: undefined })
     return afterFactor(visit, calls, await calls.keep(http, outcome))
   }
-  const { flowId, upstream, madeId } = asked
+  const { flowId, madeId } = asked
   const { waitsFor } = outcome
-  const said = wordOf(asked.said)
+  const said = wordOf(all)
   const { email } = said
   if (waitsFor === 'mail' && email !== null)
     await holdForMail(deps, requestInfo, flowId, { name: upstream.name, said: { ...said, email } })
@@ -37,6 +46,9 @@ export async function settled(
   visit.keep({ heldBy: flowId, heldToken: undefined })
   return go('provider')
 }
+
+const personOf = (outcome: Opened | FactorDue): string =>
+  outcome.kind === 'opened' ? outcome.grant.session.userId : outcome.challenge.entry.userId
 
 const wordOf = ({
   issuer,
