@@ -176,3 +176,79 @@ t.test(
     }
   },
 )
+
+const enterprise = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User'
+const own = 'urn:ietf:params:scim:schemas:extension:bailiwick:2.0:User'
+
+t.test('department, manager and attributes of the tenant become those of the member', async (t) => {
+  const { owner, directory, domain, members } = await foundFirm()
+  t.notOk(JSON.stringify((await directory.get('/Schemas')).body).includes(own))
+  for (const [key, data_type] of [
+    ['level', 'integer'],
+    ['external', 'boolean'],
+    ['projects', 'array'],
+    ['grade', 'string'],
+  ])
+    await expect(201, owner.post('/api/v1/attribute-definitions/', { key, category: 'subject', data_type }))
+  const tenant = `/api/v1/tenants/${owner.tenantId}/`
+  const sales = await expect(201, owner.post(`${tenant}departments/`, { name: 'Sales' }))
+  t.match((await directory.get(`/Schemas/${own}`)).body, {
+    id: own,
+    attributes: [
+      { name: 'external', type: 'boolean' },
+      { name: 'grade', type: 'string' },
+      { name: 'level', type: 'integer' },
+      { name: 'projects', multiValued: true },
+    ],
+  })
+  t.match((await directory.get('/ResourceTypes/User')).body.schemaExtensions, [{}, { schema: own }])
+
+  const boss = await expect(201, directory.post('/Users', user(`boss@${domain}`)))
+  const bossId = (await memberOf(owner, members, `boss@${domain}`)).user_id
+  const email = `ada@${domain}`
+  const sent = {
+    [enterprise]: { department: 'sales', manager: { value: boss.id } },
+    [own]: { level: '7', external: 'False', projects: ['x', 'y'], unknown: 'kept' },
+  }
+  const { id, schemas } = await expect(201, directory.post('/Users', user(email, sent)))
+  t.same(schemas.slice(1), [enterprise, own])
+  t.match(await memberOf(owner, members, email), {
+    department_id: sales.id,
+    manager_id: bossId,
+    attributes: { level: 7, external: false, projects: ['x', 'y'] },
+  })
+
+  await expect(200, owner.patch(`${members}${id}/`, { attributes: { level: 7, grade: 'A' } }))
+  const change = (...operations: object[]) => directory.patch(`/Users/${id}`, patch(...operations))
+  await expect(
+    200,
+    change(
+      { op: 'Replace', path: `${enterprise}:manager`, value: '' },
+      { op: 'add', path: `${own}:level`, value: 8 },
+      { op: 'remove', path: `${own}:external` },
+    ),
+  )
+  const after = await memberOf(owner, members, email)
+  t.match(after, { department_id: sales.id, manager_id: null })
+  t.same(after.attributes, { level: 8, grade: 'A', projects: ['x', 'y'] }, 'what a person gave stays')
+  await expect(200, change({ op: 'replace', path: `${enterprise}:department`, value: 'Nowhere' }))
+  t.match(await memberOf(owner, members, email), { department_id: null }, 'an unknown name gives none')
+  t.match(await change({ op: 'add', path: `${own}:level`, value: 'high' }), scimError(400, 'invalidValue'))
+  await expect(200, change({ op: 'replace', value: { title: 'Dr', [`${own}:level`]: 9 } }))
+  t.match(await memberOf(owner, members, email), { attributes: { level: 9 } })
+})
+
+t.test('who accepts an invitation is described with the next change', async (t) => {
+  const { owner, directory, members } = await foundFirm()
+  const person = await service.signUp()
+  const sales = await expect(
+    201,
+    owner.post(`/api/v1/tenants/${owner.tenantId}/departments/`, { name: 'Sales' }),
+  )
+  const sent = user(person.email, { [enterprise]: { department: 'Sales' } })
+  const { id } = await expect(201, directory.post('/Users', sent))
+  const token = tokenIn(await service.mailTo(person.email, 'invit'))
+  await expect(200, person.post('/api/v1/invitations/accept/', { token }))
+  await expect(200, directory.put(`/Users/${id}`, sent))
+  t.match(await memberOf(owner, members, person.email), { department_id: sales.id })
+})

@@ -1,4 +1,11 @@
-import { type Attribute, commonAttributes, type ResourceType, type Schema } from '../schema/attributes.ts'
+import { attributeKey } from '../../policy-engine/catalogue/attribute-keys.ts'
+import {
+  type Attribute,
+  commonAttributes,
+  openAttribute,
+  type ResourceType,
+  type Schema,
+} from '../schema/attributes.ts'
 import { type Filter, parseFilter } from './parse-filter.ts'
 
 /** Where an operation or a projection points to (RFC 7644 §3.10 and §3.5.2). */
@@ -46,7 +53,8 @@ function inside(
   text: string,
 ): AttributePath | null {
   const [, name = '', condition, subName] = /^([\w$-]+)(?:\[(.*)\])?(?:\.([\w$-]+))?$/s.exec(text) ?? []
-  const attribute = find(attributes, name)
+  const open = extension?.isOpen && attributeKey.test(name) ? openAttribute(name) : null
+  const attribute = find(attributes, name) ?? open
   if (!attribute) return null
   const sub = subName === undefined ? null : find(attribute.subAttributes ?? [], subName)
   if (subName !== undefined && !sub) return null

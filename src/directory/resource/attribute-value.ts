@@ -57,10 +57,17 @@ export function singleValue(attribute: Attribute, value: unknown): Json {
       if (typeof value === 'boolean') return value
       if (typeof value === 'string' && /^(true|false)$/i.test(value)) return value.toLowerCase() === 'true'
       throw invalidField(attribute.name, `${attribute.name} must be true or false.`)
+    case 'any':
+      return Array.isArray(value)
+        ? value.slice(0, maxItems).map((item) => plainValue(attribute, item))
+        : plainValue(attribute, value)
     default:
       return textValue(attribute, value)
   }
 }
+
+const plainValue = (attribute: Attribute, value: unknown): Json =>
+  typeof value === 'number' || typeof value === 'boolean' ? value : textValue(attribute, value)
 
 function textValue({ name }: Attribute, value: unknown): string {
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean')

@@ -1,7 +1,7 @@
 /** An attribute of a resource (RFC 7643 §2). */
 export interface Attribute {
   name: string
-  type: 'string' | 'boolean' | 'complex' | 'reference' | 'dateTime' | 'decimal' | 'integer' | 'binary'
+  type: 'string' | 'boolean' | 'complex' | 'reference' | 'dateTime' | 'decimal' | 'integer' | 'binary' | 'any'
   multiValued: boolean
   description: string
   required: boolean
@@ -63,10 +63,14 @@ export interface Schema {
   name: string
   description: string
   attributes: readonly Attribute[]
+  /** It has other attributes, too: each tenant defines its own. */
+  isOpen?: true
 }
 
 export const userUrn = 'urn:ietf:params:scim:schemas:core:2.0:User'
 export const enterpriseUrn = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User'
+/** The attributes that a tenant defines for its members. */
+export const bailiwickUrn = 'urn:ietf:params:scim:schemas:extension:bailiwick:2.0:User'
 export const groupUrn = 'urn:ietf:params:scim:schemas:core:2.0:Group'
 
 const userSchema: Schema = {
@@ -140,7 +144,7 @@ const enterpriseSchema: Schema = {
     one('costCenter', 'The cost centre'),
     one('organization', 'The organisation'),
     one('division', 'The division'),
-    one('department', 'The department'),
+    one('department', 'The department, by its name. An unknown name gives none'),
     whole('manager', 'The manager', [
       one('value', 'The id of the User who is the manager', { caseExact: true }),
       one('$ref', 'The address of the User', refTo('User')),
@@ -148,6 +152,17 @@ const enterpriseSchema: Schema = {
     ]),
   ],
 }
+
+/** What a tenant defines for its members, as `/Schemas` shows it. */
+export const bailiwickSchema = (attributes: readonly Attribute[]): Schema => ({
+  id: bailiwickUrn,
+  name: 'BailiwickUser',
+  description: 'What the tenant defines for its members. Policies read it as `subject.<name>`',
+  attributes,
+})
+
+/** An attribute of an open schema: a text, a number, a boolean, or a list of these. */
+export const openAttribute = (name: string): Attribute => one(name, '', { type: 'any', caseExact: true })
 
 const groupSchema: Schema = {
   id: groupUrn,
@@ -200,6 +215,6 @@ export const userType: ResourceType = {
   name: 'User',
   path: '/Users',
   schema: userSchema,
-  extensions: [enterpriseSchema],
+  extensions: [enterpriseSchema, { ...bailiwickSchema([]), isOpen: true }],
 }
 export const groupType: ResourceType = { name: 'Group', path: '/Groups', schema: groupSchema, extensions: [] }

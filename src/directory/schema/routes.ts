@@ -2,8 +2,10 @@ import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { notFound } from '../../errors.ts'
 import { type Route, route } from '../../request/route.ts'
+import { listSubjectAttributes } from '../../tenancy/members/store.ts'
 import { listResponse, maxCount } from '../list-response.ts'
 import { groupType, type ResourceType, type Schema, schemas, userType } from './attributes.ts'
+import { ownSchemas } from './own-attributes.ts'
 
 const resourceTypes = [userType, groupType]
 const anyObject = z.record(z.string(), z.unknown())
@@ -11,7 +13,7 @@ const anyObject = z.record(z.string(), z.unknown())
 /** What the service can do (RFC 7644 §4). */
 export function serviceRoutes({ publicUrl }: Pick<Deps, 'publicUrl'>): Route[] {
   const at = (path: string) => `${publicUrl()}/scim/v2${path}`
-  const get = (path: string, summary: string, handle: (id: string) => object) =>
+  const get = (path: string, summary: string, handle: (id: string, own: readonly Schema[]) => object) =>
     route({
       method: 'GET',
       path: `/scim/v2${path}`,
@@ -20,10 +22,11 @@ export function serviceRoutes({ publicUrl }: Pick<Deps, 'publicUrl'>): Route[] {
       summary,
       status: 200,
       answer: anyObject,
-      handle: ({ params }) => ({ ...handle(params.id ?? '') }),
+      load: async (read, { caller }) => ownSchemas(await listSubjectAttributes(read, caller.tenantId)),
+      handle: ({ params }, own) => ({ ...handle(params.id ?? '', own) }),
     })
   const shown = {
-    type: (type: ResourceType) => showResourceType(type, at),
+    type: (own: readonly Schema[]) => (type: ResourceType) => showResourceType(type, own, at),
     schema: (schema: Schema) => showSchema(schema, at),
   }
   const found = <T>(item: T | undefined): T => {
@@ -32,13 +35,17 @@ export function serviceRoutes({ publicUrl }: Pick<Deps, 'publicUrl'>): Route[] {
   }
   return [
     get('/ServiceProviderConfig', 'What the service supports', () => config(at('/ServiceProviderConfig'))),
-    get('/ResourceTypes', 'The kinds of resources', () => listResponse(resourceTypes.map(shown.type))),
-    get('/ResourceTypes/:id', 'A kind of resources', (id) =>
-      shown.type(found(resourceTypes.find(({ name }) => name === id))),
+    get('/ResourceTypes', 'The kinds of resources', (_id, own) =>
+      listResponse(resourceTypes.map(shown.type(own))),
     ),
-    get('/Schemas', 'The schemas of resources', () => listResponse(schemas.map(shown.schema))),
-    get('/Schemas/:id', 'A schema of resources', (id) =>
-      shown.schema(found(schemas.find((schema) => schema.id === id))),
+    get('/ResourceTypes/:id', 'A kind of resources', (id, own) =>
+      shown.type(own)(found(resourceTypes.find(({ name }) => name === id))),
+    ),
+    get('/Schemas', 'The schemas of resources', (_id, own) =>
+      listResponse([...schemas, ...own].map(shown.schema)),
+    ),
+    get('/Schemas/:id', 'A schema of resources', (id, own) =>
+      shown.schema(found([...schemas, ...own].find((schema) => schema.id === id))),
     ),
   ]
 }
@@ -71,6 +78,7 @@ function config(location: string) {
 
 const showResourceType = (
   { name, path, schema, extensions }: ResourceType,
+  own: readonly Schema[],
   at: (path: string) => string,
 ) => ({
   schemas: ['urn:ietf:params:scim:schemas:core:2.0:ResourceType'],
@@ -79,7 +87,9 @@ const showResourceType = (
   description: schema.description,
   endpoint: path,
   schema: schema.id,
-  schemaExtensions: extensions.map(({ id }) => ({ schema: id, required: false })),
+  schemaExtensions: extensions
+    .filter(({ id, isOpen }) => !isOpen || own.some((schema) => schema.id === id))
+    .map(({ id }) => ({ schema: id, required: false })),
   meta: { resourceType: 'ResourceType', location: at(`/ResourceTypes/${name}`) },
 })
 

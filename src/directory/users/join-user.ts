@@ -15,6 +15,7 @@ import type { Person } from '../../tenancy/members/person-store.ts'
 import { assertDomainAllowed } from '../../tenancy/tenants/email-domains.ts'
 import { findTenant } from '../../tenancy/tenants/store.ts'
 import { mutability } from '../scim-error.ts'
+import { factsOf } from './describe-member.ts'
 import type { Account } from './find-account.ts'
 import type { Described } from './user-resource.ts'
 
@@ -64,7 +65,8 @@ export async function joinUser(
   const person = known ?? (await makePerson(tx, caller, user, email, at))
   if (!person) return overtaken
   const mailsAs = known ? tenant.name : null
-  await joinMember(tx, deps, caller, { id, user: person, roles, externalId, mailsAs, at })
+  const facts = await factsOf(tx, tenantId, id, user.document)
+  await joinMember(tx, deps, caller, { id, user: person, roles, externalId, ...facts, mailsAs, at })
   return { isMember: true, madeUserId: known ? null : person.id }
 }
 

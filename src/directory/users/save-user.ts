@@ -13,6 +13,7 @@ import { assertDomainAllowed } from '../../tenancy/tenants/email-domains.ts'
 import { findTenant } from '../../tenancy/tenants/store.ts'
 import { mutability, uniqueness } from '../scim-error.ts'
 import { changeStatus } from './change-status.ts'
+import { describeMember } from './describe-member.ts'
 import type { Account } from './find-account.ts'
 import { joinUser } from './join-user.ts'
 import { findTaken, findUser, hasPending, storeUser, type UserRow } from './store.ts'
@@ -71,7 +72,8 @@ export async function changeUser(
   const { id, user_id: userId } = row
   const at = deps.clock()
   const before = describeUser(resourceOf(row))
-  const isWaiting = userId === null && account !== null
+  // What waits to be done: a membership to make, or to describe since an invitation was accepted.
+  const isWaiting = userId === null ? account !== null : row.is_pending === true
   if (isDeepStrictEqual(before, user) && !isWaiting) return row
   await assertFree(tx, { tenantId, id, ...user })
   if (userId === null && before.email !== null && (before.email !== user.email || !user.active))
@@ -86,6 +88,8 @@ export async function changeUser(
         uniqueness('Another member has this externalId, or it is their id or address.'),
       )
     }
+    const said = row.is_pending ? null : before.document
+    await describeMember(tx, caller, id, { before: said, after: user.document }, at)
     if (user.active !== isActive(row)) await changeStatus(tx, caller, row, user.active, at)
   }
   const joined = userId === null ? await joinUser(tx, deps, caller, id, user, account) : null

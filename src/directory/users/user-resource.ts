@@ -3,7 +3,7 @@ import { normaliseEmail } from '../../messages/mail/email-address.ts'
 import { rfc3339 } from '../../request/body/schemas.ts'
 import { externalId as externalIdForm } from '../../tenancy/members/name-member.ts'
 import type { Json } from '../resource/attribute-value.ts'
-import { enterpriseUrn, userUrn } from '../schema/attributes.ts'
+import { userType, userUrn } from '../schema/attributes.ts'
 import type { UserRow } from './store.ts'
 
 /** A User as a directory describes it. */
@@ -56,7 +56,7 @@ function documentOf({ first_name, last_name, email }: UserRow): Json {
 /** A User as SCIM shows it; `base` is the address of `/scim/v2`. */
 export function showUser(row: UserRow, base: string): Json {
   const resource = resourceOf(row)
-  const extended = resource[enterpriseUrn] ? [enterpriseUrn] : []
+  const extended = userType.extensions.map(({ id }) => id).filter((urn) => resource[urn])
   return {
     schemas: [userUrn, ...extended],
     id: row.id,

@@ -357,7 +357,7 @@ const subjectAttribute = z.object({
 export type SubjectAttribute = z.infer<typeof subjectAttribute>
 
 /** The attributes that the tenant defined for its members. */
-export function listSubjectAttributes(tx: Tx, tenantId: string): Promise<readonly SubjectAttribute[]> {
+export function listSubjectAttributes(tx: Read, tenantId: string): Promise<readonly SubjectAttribute[]> {
   return tx.any(sql.type(subjectAttribute)`
     select key, data_type, allowed_values, is_required from attribute_definitions
     where tenant_id = ${tenantId} and category = 'subject' order by key`)
