@@ -4,7 +4,7 @@ import { UpstreamError } from './upstream.ts'
 /** Who a person is at a provider. Throws {@link UpstreamError} for an address: it can go to another person. */
 export function subjectIn(claims: Readonly<Record<string, unknown>>, attribute: string): string {
   const subject = claims[attribute]
-  if (typeof subject !== 'string' || subject === '' || subject.length > 1_000)
+  if (typeof subject !== 'string' || !/^\P{Cc}{1,1000}$/su.test(subject) || !subject.isWellFormed())
     throw new UpstreamError(
       'refused',
       `The provider sends no text in the claim ${attribute}, which says who a person is.`,

@@ -2,6 +2,7 @@ import t from 'tap'
 import { crossSite } from './cross-site.ts'
 import { crossTenant } from './cross-tenant.ts'
 import { expiry } from './expiry.ts'
+import { hostileProvider } from './hostile-provider.ts'
 import { malformed } from './malformed.ts'
 import { judge } from './mutation-run.ts'
 import { openidFuzz } from './openid-fuzz.ts'
@@ -14,7 +15,16 @@ import { secondFactors } from './second-factors.ts'
 
 const size = process.env.TEST_LONG === 'true' ? 'quick' : 'ci'
 
-for (const attack of [crossTenant, malformed, crossSite, expiry, privileges, secondFactors, openidFuzz])
+for (const attack of [
+  crossTenant,
+  malformed,
+  crossSite,
+  expiry,
+  privileges,
+  secondFactors,
+  openidFuzz,
+  hostileProvider,
+])
   t.test(`${attack.about}: nothing is found`, async (t) => {
     const { attempts, findings } = await runAttack(attack, size)
     t.same(findings, [])

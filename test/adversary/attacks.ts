@@ -7,9 +7,11 @@ import { crossTenant } from './cross-tenant.ts'
 import { expiry } from './expiry.ts'
 import { extraFields } from './extra-fields.ts'
 import { guessing } from './guessing.ts'
+import { hostileProvider } from './hostile-provider.ts'
 import { impersonations } from './impersonations.ts'
 import { jwtMatrix } from './jwt-matrix.ts'
 import { keys } from './keys.ts'
+import { linking } from './linking.ts'
 import { malformed } from './malformed.ts'
 import { openidEnds } from './openid-ends.ts'
 import { openidForeign } from './openid-foreign.ts'
@@ -51,4 +53,6 @@ export const attacks: readonly Attack[] = [
   openidEnds,
   openidForeign,
   openidFuzz,
+  linking,
+  hostileProvider,
 ]

@@ -209,6 +209,8 @@ export function forgeries({ issuer, clientId, clientSecret, publicKey, foreignKe
     claims('no person', { sub: undefined }, /sub/),
     claims('a person by number', { sub: 7 }, /sub/),
     named('a person by address', 'ada@nordwind.example', /address/),
+    named('a person by a name that ends early', 'ada\u0000', /no text in the claim sub/),
+    named('a person by half a character', '\ud800', /no text in the claim sub/),
     named('a person with a name of 2,000 characters', 'x'.repeat(2_000), /no text in the claim sub/),
 
     { name: 'a userinfo of another person', lies: { userinfo: { sub: 'owner' } }, because: /./ },
