@@ -89,9 +89,12 @@ export function deniedByPolicy(
 ): boolean {
   const caller = { ...request.caller, auth: { ...request.caller.auth, scopes: null } }
   const asked = { ...request, caller, route: { ...request.route, action } }
-  const { effect, reasons } = evaluate(deps, asked, 'resource', resourceIn(asked, resource)).decision
-  return effect === 'deny' && reasons.some(({ code, layer }) => layer !== 'rbac' && code !== 'policy_not_met')
+  return isDeniedByPolicy(evaluate(deps, asked, 'resource', resourceIn(asked, resource)).decision)
 }
+
+/** Whether a policy or a rule denies, and not only that no role permits. */
+export const isDeniedByPolicy = ({ effect, reasons }: Decision): boolean =>
+  effect === 'deny' && reasons.some(({ code, layer }) => layer !== 'rbac' && code !== 'policy_not_met')
 
 // When a tenant's policies cannot be evaluated, an owner who reads or changes policies is decided without them, so that
 // the owner can repair them. All other requests fail.

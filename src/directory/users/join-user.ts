@@ -1,17 +1,13 @@
-import { unusableHash } from '../../crypto/passwords.ts'
 import type { Tx } from '../../database/executor/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, notFound } from '../../errors.ts'
-import { recordRegistered } from '../../identity/users/record-registered.ts'
-import { insertUser } from '../../identity/users/store.ts'
+import { makeVouchedPerson } from '../../identity/users/make-vouched-person.ts'
 import { actorOf } from '../../messages/audit/append-audit.ts'
-import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { Caller } from '../../request/caller.ts'
 import { overtaken } from '../../request/route.ts'
 import { createInvitation } from '../../tenancy/invitations/create-invitation.ts'
 import { adoptPending } from '../../tenancy/invitations/terms-store.ts'
 import { findRequestedRoles, joinMember } from '../../tenancy/members/add-member.ts'
-import type { Person } from '../../tenancy/members/person-store.ts'
 import { assertDomainAllowed } from '../../tenancy/tenants/email-domains.ts'
 import { findTenant } from '../../tenancy/tenants/store.ts'
 import { mutability } from '../scim-error.ts'
@@ -62,7 +58,17 @@ export async function joinUser(
   assertNotDenied(caller, 'member:create', email)
   if (account.isDeactivated) throw mutability('The account with this address is deactivated.')
   const known = account.person
-  const person = known ?? (await makePerson(tx, caller, user, email, at))
+  const { firstName, lastName } = user
+  const made = {
+    email,
+    firstName,
+    lastName,
+    tenantId,
+    voucher: actorOf(caller),
+    requestInfo: caller.requestInfo,
+    at,
+  }
+  const person = known ?? (await makeVouchedPerson(tx, made))
   if (!person) return overtaken
   const mailsAs = known ? tenant.name : null
   const facts = await factsOf(tx, tenantId, id, user.document)
@@ -81,21 +87,4 @@ export function isDenied(caller: Caller, action: Joining, email: string): boolea
 function assertNotDenied(caller: Caller, action: Joining, email: string): void {
   if (isDenied(caller, action, email))
     throw new ApiError(403, 'permission_denied', `A policy denies the directory ${action}.`)
-}
-
-/** Makes a person without a password, for whose address the tenant vouches; null if the address has an account by now. */
-async function makePerson(
-  tx: Tx,
-  caller: Caller,
-  { firstName, lastName }: Described,
-  email: string,
-  at: number,
-): Promise<Person | null> {
-  const { tenantId, requestInfo } = caller
-  const id = timeOrderedId(at)
-  const person = { id, email, firstName, lastName }
-  tx.addScope('user', id)
-  if (!(await insertUser(tx, { ...person, passwordHash: unusableHash(), isProven: true, at }))) return null
-  await recordRegistered(tx, { person, tenantId, bySystem: true, voucher: actorOf(caller), requestInfo, at })
-  return { ...person, emailVerified: true, isActive: true, dateJoined: at, version: 1 }
 }

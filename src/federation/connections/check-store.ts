@@ -26,12 +26,18 @@ export function listDue(read: Read, before: number, limit: number): Promise<read
     order by coalesce(c.checked_at, c.activated_at) limit ${limit}`)
 }
 
+/** What the person who activated a connection held then. */
+export const activator = z.object({
+  systemRoles: z.array(z.enum(systemRoles)),
+  permissions: z.array(z.string()),
+})
+
 const checkedRow = z.object({
   name: z.string(),
   /** ms since 1970 */
   checked_before: z.number(),
   activated_by: z.uuid(),
-  activator: z.object({ systemRoles: z.array(z.enum(systemRoles)), permissions: z.array(z.string()) }),
+  activator,
   activator_left_at: z.number().nullable(),
 })
 

@@ -6,11 +6,12 @@ import { changesBetween } from '../../messages/audit/append-audit.ts'
 import { recordChange } from '../../messages/audit/record-change.ts'
 import { assertAmong } from '../../request/answer/etag.ts'
 import type { Caller } from '../../request/caller.ts'
+import { takeRolesOfConnection } from '../../tenancy/members/roles-store.ts'
 import { settingsOf } from './show-connection.ts'
 import { deleteSignInsBeyond } from './sign-ins/store.ts'
 import { type ConnectionRow, deleteConnection } from './store.ts'
 
-/** Deletes a locked connection, and ends the sessions by it. */
+/** Deletes a locked connection with the roles that its mapping gave, and ends the sessions by it. */
 export async function removeConnection(
   tx: Tx,
   { clock }: Pick<Deps, 'clock'>,
@@ -24,6 +25,7 @@ export async function removeConnection(
   const at = clock()
   deleteSignInsBeyond(tx, { tenantId, id }, 0)
   deleteConnection(tx, { tenantId, id })
+  takeRolesOfConnection(tx, { tenantId, id, at })
   await endSessionsOfConnection(tx, caller, { tenantId, id }, at)
   await recordChange(tx, caller, at, {
     event: 'tenant.connection_deleted',

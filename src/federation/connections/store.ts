@@ -10,7 +10,7 @@ export const statuses = ['draft', 'active', 'disabled'] as const
 export const joinings = ['off', 'verified_domains'] as const
 export const directorySubjects = ['external_id', 'user_name'] as const
 
-const mappingRule = z.object({
+export const mappingRule = z.object({
   claim: z.string(),
   value: z.string(),
   roles: z.array(z.uuid()),

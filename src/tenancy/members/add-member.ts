@@ -2,7 +2,7 @@ import { asSystem, type Tx } from '../../database/executor/transaction.ts'
 import { lockTenant } from '../../database/revisions.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, invalidField, notFound } from '../../errors.ts'
-import { changesBetween } from '../../messages/audit/append-audit.ts'
+import { type AuditActor, changesBetween } from '../../messages/audit/append-audit.ts'
 import { recordChange } from '../../messages/audit/record-change.ts'
 import { linkUrl } from '../../messages/links/mailed-links.ts'
 import { makeLinkToken } from '../../messages/links/one-time-link.ts'
@@ -68,11 +68,14 @@ interface Joining {
   at: number
 }
 
+/** Who adds a member: a caller, or the person themselves. */
+type Joiner = AuditActor & { auth: { user: Parameters<typeof signature>[0] } }
+
 /** Makes a person a member, whom the caller may add. 409 `already_member`, `key_taken` and `overtaken`. */
 export async function joinMember(
   tx: Tx,
   deps: Deps,
-  caller: Caller,
+  caller: Joiner,
   {
     user,
     roles,
@@ -121,7 +124,7 @@ interface Added {
 }
 
 /** People are added without being asked, so the mail names who added them and holds a link that leaves the tenant. */
-async function mailAdded(tx: Tx, deps: Deps, caller: Caller, added: Added): Promise<void> {
+async function mailAdded(tx: Tx, deps: Deps, caller: Joiner, added: Added): Promise<void> {
   const { tenantId, requestInfo, auth } = caller
   const { user, membershipId, tenantName, at } = added
   const token = await makeLinkToken(tx, {

@@ -1,5 +1,7 @@
+import { z } from 'zod'
 import { listsOfValues } from '../../database/executor/rows.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
 
 interface RolesOfMember {
   tenantId: string
@@ -39,4 +41,47 @@ export function replaceRoles(tx: Tx, { tenantId, memberId, roleIds }: RolesOfMem
     delete from membership_roles
     where tenant_id = ${tenantId} and membership_id = ${memberId} and role_id <> all(${sql.array(roleIds, 'uuid')})`)
   addRoles(tx, { tenantId, memberId, roleIds, keepsSource: true })
+}
+
+const givenRow = z.object({ role_id: z.uuid() })
+
+/** What gives roles by itself, without a person. */
+export type RoleSource =
+  | { source: 'connection'; connectionId: string }
+  | { source: 'directory'; connectionId: null }
+
+/**
+ * Gives a member these roles, as far as they lack them, and takes back what the same source gave before. Roles of other sources stay.
+ * Returns whether that changed anything. The member is locked.
+ */
+export async function changeRolesOf(
+  tx: Tx,
+  { tenantId, memberId, roleIds, source, connectionId }: RolesOfMember & RoleSource,
+): Promise<boolean> {
+  const rows = roleIds.map((roleId) => [tenantId, memberId, roleId, source, connectionId])
+  const changed = await Promise.all([
+    tx.any(sql.type(givenRow)`
+      delete from membership_roles
+      where tenant_id = ${tenantId} and membership_id = ${memberId} and source = ${source}
+        and connection_id is not distinct from ${connectionId}::uuid and role_id <> all(${sql.array(roleIds, 'uuid')})
+      returning role_id`),
+    ...listsOfValues(rows).map((values) =>
+      tx.any(sql.type(givenRow)`
+        insert into membership_roles (tenant_id, membership_id, role_id, source, connection_id) ${values}
+        on conflict do nothing returning role_id`),
+    ),
+  ])
+  return changed.flat().length > 0
+}
+
+/** Takes back the roles that a connection gave. As `Tx.later`; `at` in ms since 1970. */
+export function takeRolesOfConnection(
+  tx: Tx,
+  { tenantId, id, at }: { tenantId: string; id: string; at: number },
+): void {
+  tx.later(sql.unsafe`
+    update memberships set version = version + 1, updated_at = ${instant(at)}
+    where tenant_id = ${tenantId} and id in (
+      select membership_id from membership_roles where tenant_id = ${tenantId} and connection_id = ${id})`)
+  tx.later(sql.unsafe`delete from membership_roles where tenant_id = ${tenantId} and connection_id = ${id}`)
 }

@@ -66,6 +66,16 @@ export function listRolesNamed(
   return tx.any(sql.type(roleRow)`${named(tenantId, namesOrIds)}`)
 }
 
+/** The roles with these ids. */
+export const listRolesById = (
+  read: Read,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<readonly RoleRow[]> =>
+  read.any(sql.type(roleRow)`
+    select id, name, permissions, is_system from roles
+    where tenant_id = ${tenantId} and id = any(${sql.array([...ids], 'uuid')}) order by created_at, id`)
+
 /** As listRolesNamed, but locks the roles until the transaction ends, so that the role granted is the role checked. */
 export function lockRolesNamed(
   tx: Tx,
