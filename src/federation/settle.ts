@@ -17,14 +17,32 @@ import { markProven } from '../identity/users/address-store.ts'
 import { proveByMailbox } from '../identity/users/prove-by-mailbox.ts'
 import { findUser, findUserByEmail, lockUser, type UserRow } from '../identity/users/store.ts'
 import { stateNotValid } from './flows.ts'
-import { connectionOf, findByConnection, mfaAtOf, signInRefused } from './join-by-connection.ts'
+import {
+  assertMayJoin,
+  connectionOf,
+  enterByConnection,
+  findByConnection,
+  makeMember,
+  mfaAtOf,
+  type Standing,
+  signInRefused,
+} from './join-by-connection.ts'
 import { finishFlow } from './store.ts'
 import type { Asserted, Upstream } from './upstream.ts'
 
 /** What counts of the word of an upstream. */
 export type Said = Pick<
   Asserted,
-  'issuer' | 'attribute' | 'subject' | 'email' | 'isAuthority' | 'firstName' | 'lastName' | 'amr' | 'authTime'
+  | 'issuer'
+  | 'attribute'
+  | 'subject'
+  | 'email'
+  | 'isAuthority'
+  | 'firstName'
+  | 'lastName'
+  | 'amr'
+  | 'authTime'
+  | 'claims'
 >
 
 /** What has to come before a session. */
@@ -45,23 +63,26 @@ const reason = 'a sign-in with another provider finds its person'
 
 /**
  * Whose account it is that an upstream names: docs/explanation/federation.md has the table. Signs in, once, or says what has to come
- * first; then nothing is stored. Throws 400 `state_not_valid` for a flow that ended, 403 `sign_in_refused` and those of a sign-in,
+ * first; then nothing is stored. `hasJoined`: by a connection, as a new member. Throws 400 `state_not_valid` for a flow that ended, 403 `sign_in_refused` and those of a sign-in,
  * 409 `overtaken`, 429 `throttled`.
  */
 export async function settle(
   deps: Deps,
   asked: SettleAsked,
-): Promise<Opened | FactorDue | { kind: 'held'; waitsFor: WaitsFor }> {
+): Promise<((Opened | FactorDue) & { hasJoined: boolean }) | { kind: 'held'; waitsFor: WaitsFor }> {
   const { flowId, upstream, said, hereId, requestInfo } = asked
   const connection = connectionOf(upstream)
-  const { known, account, waitsFor } = await asSystem(deps.db, reason, async (tx) => {
+  const { known, account, waitsFor, standing } = await asSystem(deps.db, reason, async (tx) => {
     const known = await findIdentity(tx, { ...said, provider: upstream.id })
     return connection ? findByConnection(deps, tx, connection, said, known) : findByProvider(tx, said, known)
   })
   if (waitsFor) return { kind: 'held', waitsFor }
   if (hereId !== null && hereId !== account?.id) return { kind: 'held', waitsFor: 'person' }
   if (account?.is_active === false) throw signInRefused('The account of this person is disabled.')
-  if (!account) await deps.limiters.take(registerUses(requestInfo.ip))
+  if (standing)
+    await assertMayJoin(deps, standing, { userId: account?.id ?? null, email: said.email! }, requestInfo)
+  // The people of an organisation come from one address.
+  if (!account && !standing) await deps.limiters.take(registerUses(requestInfo.ip))
   await deps.limiters.take(signInUses(account?.email ?? said.email!))
   const at = deps.clock()
   const isOurs = await asSystem(deps.db, reason, async (tx) => {
@@ -74,13 +95,14 @@ export async function settle(
       ? { person: personOf(account), identityId: known.id }
       : account
         ? await linkTo(deps, asked, account)
-        : await makeAndLink(deps, asked)
+        : await makeAndLink(deps, asked, standing)
+  if (standing && account) await enterByConnection(deps, standing, person, asked)
   const authTime = Math.min(said.authTime ?? 0, at)
   const mfaAt = connection && mfaAtOf(said, at)
   const factor = { kind: 'federated', identityId, connection, authTime, mfaAt } as const
   const outcome = await signIn(deps, { person, factor, tenantId: null, requestInfo })
   if (outcome.kind === 'not_shown') throw signInRefused()
-  return orThrow(outcome)
+  return { ...orThrow(outcome), hasJoined: standing?.memberId === null }
 }
 
 /** Whose account it is that an upstream names; the identity is null until it is linked, the account until it is made. */
@@ -89,6 +111,8 @@ export interface Found {
   account: UserRow | null
   /** What has to be proved first; null: nothing. */
   waitsFor: 'mail' | 'address' | null
+  /** In the tenant of a connection; null: by a provider of the installation. */
+  standing: Standing | null
 }
 
 async function findByProvider(
@@ -96,10 +120,10 @@ async function findByProvider(
   { email, isAuthority }: Said,
   known: KnownIdentity | null,
 ): Promise<Found> {
-  if (known) return { known, account: await findUser(tx, known.user_id), waitsFor: null }
+  if (known) return { known, account: await findUser(tx, known.user_id), waitsFor: null, standing: null }
   if (email === null || !isAuthority)
-    return { known, account: null, waitsFor: email === null ? 'address' : 'mail' }
-  return { known, account: await findUserByEmail(tx, email), waitsFor: null }
+    return { known, account: null, waitsFor: email === null ? 'address' : 'mail', standing: null }
+  return { known, account: await findUserByEmail(tx, email), waitsFor: null, standing: null }
 }
 
 const personOf = ({ id, email, first_name: firstName, last_name: lastName }: UserRow): Person => ({
@@ -114,9 +138,12 @@ interface LinkedPerson {
   identityId: string
 }
 
-async function makeAndLink(deps: Deps, { upstream, said, requestInfo }: SettleAsked): Promise<LinkedPerson> {
+async function makeAndLink(deps: Deps, asked: SettleAsked, standing: Standing | null): Promise<LinkedPerson> {
+  const { upstream, said, requestInfo } = asked
   const email = said.email!
-  const made = await makePerson(deps, requestInfo, { ...said, email, isProven: true })
+  const made = standing
+    ? await makeMember(deps, standing, asked)
+    : await makePerson(deps, requestInfo, { ...said, email, isProven: true })
   if (!made) throw overtaken()
   const { firstName, lastName } = said
   const person = { id: made.id, email, firstName, lastName }

@@ -32,13 +32,16 @@ export async function settled(
     },
   )
   if (outcome.kind !== 'held') {
-    await noteSignIn(deps, upstream, all, { outcome: 'signed_in', userId: personOf(outcome) })
+    await noteSignIn(deps, upstream, all, {
+      outcome: outcome.hasJoined ? 'joined' : 'signed_in',
+      userId: personOf(outcome),
+    })
     visit.keep({ heldBy: undefined, heldToken: undefined })
     return afterFactor(visit, calls, await calls.keep(http, outcome))
   }
   const { flowId, madeId } = asked
   const { waitsFor } = outcome
-  const said = wordOf(all)
+  const said = wordOf(asked)
   const { email } = said
   if (waitsFor === 'mail' && email !== null)
     await holdForMail(deps, requestInfo, flowId, { name: upstream.name, said: { ...said, email } })
@@ -50,7 +53,11 @@ export async function settled(
 const personOf = (outcome: Opened | FactorDue): string =>
   outcome.kind === 'opened' ? outcome.grant.session.userId : outcome.challenge.entry.userId
 
+/** What is kept of it. Only a connection has a mapping, which reads the claims. */
 const wordOf = ({
+  upstream: { tenantId },
+  said: { issuer, attribute, subject, email, isAuthority, firstName, lastName, amr, authTime, claims },
+}: Asked): Said => ({
   issuer,
   attribute,
   subject,
@@ -60,14 +67,5 @@ const wordOf = ({
   lastName,
   amr,
   authTime,
-}: Said): Said => ({
-  issuer,
-  attribute,
-  subject,
-  email,
-  isAuthority,
-  firstName,
-  lastName,
-  amr,
-  authTime,
+  claims: tenantId === null ? {} : claims,
 })
