@@ -7,10 +7,11 @@ export async function activeConnection(
   { databases }: Pick<Service, 'databases'>,
   owner: Client,
   { issuer, clientId: client_id, clientSecret: client_secret }: Provider,
+  more: object = {},
 ): Promise<string> {
   const at = '/api/v1/connections/'
   const oidc = { issuer, client_id, client_secret }
-  const { body } = await owner.post(at, { name: 'Nordwind', kind: 'oidc', oidc })
+  const { body } = await owner.post(at, { name: 'Nordwind', kind: 'oidc', oidc, ...more })
   await query(
     databases.superuser,
     `update connections set tested_by = '${owner.id}', tested_at = now() where id = '${body.id}'`,
@@ -25,11 +26,12 @@ export const verifiedDomain = (
   { databases }: Pick<Service, 'databases'>,
   owner: Client,
   name: string,
+  lentTo: readonly string[] = [],
 ): Promise<unknown> =>
   query(
     databases.superuser,
     `insert into domains (tenant_id, id, domain, status, record_value, route, subdomains, lent_to, verified_at, asked_at,
        created_by, created_at, updated_at)
      values ('${owner.tenantId}', gen_random_uuid(), '${name}', 'verified', '', 'always', false,
-       '{}', now(), now(), '${owner.id}', now(), now())`,
+       '{${lentTo.join()}}', now(), now(), '${owner.id}', now(), now())`,
   )
