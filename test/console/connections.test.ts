@@ -316,8 +316,29 @@ t.test('a refusal leads to the sign-in that it asks for, and back', { skip }, as
   const way = page.getByRole('alert').getByRole('link', { name: 'Sign in by the organisation' })
   t.match(await way.getAttribute('href'), new RegExp(`/sign-in/with/${id}/\\?return_to=`))
   await assertSound(t, page, 'a switch that leads to the provider')
+
+  provider.lies = { claims: { aud: 'another' } }
+  await page.goto(`${service.url}/sign-in/with/${id}/`)
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByRole('alert').waitFor()
+  provider.lies = {}
+  await query(superuser, `update tenants set settings = settings - 'sso' where id = '${owner.tenantId}'`)
+  await page.context().clearCookies()
+  await go(page, `/connections/${id}`)
+  await signIn(page, owner)
+  await page.getByText('the ID token has the aud "another"').waitFor()
+  await page.getByRole('cell', { name: 'Signed in' }).waitFor()
+  await assertSound(t, page, 'the last sign-ins by a connection')
+  await assertNarrow(t, page, 'the last sign-ins by a connection', { look: true })
+  await page.getByRole('button', { name: `Details of a sign-in: ${email}` }).click()
+  t.match(
+    await dialog.innerText(),
+    new RegExp(`What the provider says[^]*email\\s+${email}[^]*aud\\s+bailiwick`),
+  )
+  await assertSound(t, page, 'a sign-in by a connection')
+  await assertNarrow(t, page, 'a sign-in by a connection', { look: true })
   t.strictSame(
-    faults.splice(0).filter((text) => !/40[13]/.test(text)),
+    faults.splice(0).filter((text) => !/40[013]/.test(text)),
     [],
   )
 })

@@ -12,6 +12,7 @@ import { Time } from '../parts/time.tsx'
 import { useProfile } from '../session/session.ts'
 import { useConnectionActions } from './connection-actions.tsx'
 import { RulesCard } from './rules-card.tsx'
+import { SignInsCard } from './sign-ins-card.tsx'
 import { type Opened, StateBadge, stateOf } from './state.tsx'
 import { texts } from './texts.ts'
 
@@ -73,6 +74,7 @@ function One({ opened }: { opened: Opened }) {
         </div>
       </Card>
       <RulesCard opened={opened} />
+      {connection.activated_at && <SignInsCard connection={connection} />}
       {dialogs}
     </Page>
   )

@@ -134,6 +134,29 @@ export const texts = {
     mfa: 'Trust its second factor',
     mfaHint: 'People who showed one there are not asked here. Owners are.',
   },
+  signIns: {
+    title: 'Last sign-ins',
+    about: 'The newest 50 of the last 30 days, and why one was refused.',
+    columns: ['Person', 'Outcome', 'When'],
+    anyOutcome: 'Any outcome',
+    outcomes: { signed_in: 'Signed in', joined: 'Joined', refused: 'Refused' },
+    unknown: 'Unknown',
+    details: (who: string) => `Details of a sign-in: ${who}`,
+    empty: {
+      title: 'No sign-in yet',
+      about: 'When people sign in by this connection, you see here what the provider says of them.',
+    },
+    entry: {
+      title: 'Sign-in',
+      at: 'Time',
+      person: 'Person',
+      outcome: 'Outcome',
+      reason: 'Why',
+      code: 'Code',
+      claims: 'What the provider says',
+      none: 'Nothing that counts: its answer was refused.',
+    },
+  },
   rules: {
     title: 'Roles and departments',
     about:
