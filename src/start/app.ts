@@ -161,7 +161,7 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   app.use(samlRoutes(path))
   app.use(signInPages(path, calls, [...consentPages(path, calls), ...providerPages(path, calls)]))
   if (config.CONSOLE_ENABLED)
-    app.use(consoleRoutes(path, routes)).use(enterConsole(path, calls)).use(consolePages(deps.publicUrl))
+    app.use(consoleRoutes(path, routes)).use(enterConsole(path, calls)).use(consolePages(deps))
   app.use(scim(path))
   app.use(dispatch(served))
   return app

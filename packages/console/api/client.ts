@@ -11,6 +11,9 @@ import {
 /** Where the service stands below its host: empty, or a path without a trailing slash. */
 export const prefix = document.documentElement.dataset.prefix ?? ''
 
+/** The kinds of second factors that are on. */
+export const factorsOn: readonly string[] = (document.documentElement.dataset.factors ?? '').split(' ')
+
 /** The issuer of its tokens. */
 export const issuer = document.documentElement.dataset.issuer ?? ''
 

@@ -29,9 +29,12 @@ interface Asking {
 }
 
 /** Asks for a second factor by one of the ways that the person has, and offers the others. */
-export function FactorForm({ methods: ways, onDone, other, children }: Asking) {
+export function FactorForm({ methods: asked, onDone, other, children }: Asking) {
+  const [hasMade, setMade] = useState(false)
+  const ways: Method[] = hasMade ? ['passkey'] : asked
   const methods = ways.filter((way) => way !== 'passkey' || ways.length === 1 || canUsePasskeys())
-  const [method, setMethod] = useState(methods[0])
+  const [chosen, setMethod] = useState(methods[0])
+  const method = chosen ?? methods[0]
   const [mailed, setMailed] = useState(false)
   const [young, setYoung] = useState<string | null>(null)
   const [fault, setFault] = useState<Problem | null>(null)
@@ -58,7 +61,7 @@ export function FactorForm({ methods: ways, onDone, other, children }: Asking) {
     return children(
       null,
       <Suspense>
-        <SetUpFirst onDone={() => void onDone()} />
+        <SetUpFirst onDone={() => void onDone()} onPasskey={() => setMade(true)} />
         <div className="quiet-links">{instead}</div>
       </Suspense>,
     )

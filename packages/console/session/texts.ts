@@ -31,7 +31,10 @@ export const texts = {
     other: 'Use another account',
     young: (at: string) =>
       `The code is right, but this factor is new and counts from ${at}. Use another one, or wait until then.`,
-    none: 'This organisation requires a second factor, and you have none yet. Set up an authenticator app to go on.',
+    none: 'This organisation requires a second factor, and you have none yet. Set one up to go on.',
+    noneUsable:
+      'This organisation requires a second factor, which here is a passkey. This browser cannot make one: use another browser or device.',
+    makePasskey: 'Make a passkey',
   },
   switch: {
     done: (name: string) => `You are now in ${name}`,

@@ -1,7 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import type { Middleware } from 'koa'
+import type { Deps } from '../../deps.ts'
 import { notFound } from '../../errors.ts'
 import { pathPrefix } from '../../http/path-prefix.ts'
+import { channelsOn } from '../../identity/otp/channels.ts'
 import { asset } from '../asset.ts'
 
 const folder = new URL('../../../packages/console/bundle/', import.meta.url)
@@ -38,10 +40,10 @@ const policy =
 
 /**
  * The pages of the console: one document for every address, and the files that it loads, whose names contain a hash of
- * their content; 503 while they are not built. `publicUrl` gives the prefix of the addresses. A request that is not a GET
+ * their content; 503 while they are not built. A request that is not a GET
  * goes on.
  */
-export function consolePages(publicUrl: () => string): Middleware {
+export function consolePages({ publicUrl, config }: Pick<Deps, 'publicUrl' | 'config'>): Middleware {
   let bundle = isConsoleBuilt() ? readBundle() : undefined
   return (ctx, next) => {
     if (!/^\/console(\/|$)/.test(ctx.path) || !['GET', 'HEAD'].includes(ctx.method)) return next()
@@ -64,14 +66,14 @@ export function consolePages(publicUrl: () => string): Middleware {
       'Cache-Control': 'no-store',
     })
     ctx.type = 'html'
-    ctx.body = html(publicUrl(), bundle.index)
+    ctx.body = html(publicUrl(), channelsOn(config), bundle.index)
   }
 }
 
-function html(issuer: string, { script, style, parts }: Index): string {
+function html(issuer: string, factors: readonly string[], { script, style, parts }: Index): string {
   const prefix = pathPrefix(issuer)
   return `<!doctype html>
-<html lang="en" data-prefix="${prefix}" data-issuer="${issuer}">
+<html lang="en" data-prefix="${prefix}" data-issuer="${issuer}" data-factors="${factors.join(' ')}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -13,6 +13,7 @@ import { consoleCookie, cookieHashOf } from '../browser-session/cookie.ts'
 import { cookieCredentials, cookieOf } from '../browser-session/credentials.ts'
 import { type CookieRow, recordImpersonation } from '../browser-session/store.ts'
 import { forgetFlow } from '../sign-in/flow.ts'
+import { askForPasskey } from '../sign-in/set-up.ts'
 import { refuseCrossSite } from './refuse-cross-site.ts'
 
 /** Routes that exist for clients with tokens only. */
@@ -49,6 +50,8 @@ export function consoleRoutes(deps: Deps & PathDeps & VerifyDeps, routes: readon
   const showPasskey = requestPath(deps, named('POST', 'auth/passkeys/verify'), pending)
   const setUpApp = requestPath(deps, named('POST', 'auth/otp/totp/setup'), pending)
   const confirmApp = requestPath(deps, named('POST', 'auth/otp/totp/confirm'), pending)
+  const beginPasskey = requestPath(deps, named('POST', 'auth/passkeys/registration'), pending)
+  const setUpPasskey = requestPath(deps, named('POST', 'auth/passkeys'), pending)
   const read = requestPath(deps, stateRoute(named('GET', 'users/me')), session)
   const self = cookieCredentials(deps, consoleCookie, 'self')
   const readSelf = requestPath(deps, stateRoute(named('GET', 'users/me')), self)
@@ -60,6 +63,8 @@ export function consoleRoutes(deps: Deps & PathDeps & VerifyDeps, routes: readon
   serve('POST', '/console/session/second-factor/passkey', showPasskey)
   serve('POST', '/console/session/second-factor/app', setUpApp)
   serve('POST', '/console/session/second-factor/app/confirm', confirmApp)
+  serve('POST', '/console/session/second-factor/passkey/registration', beginPasskey)
+  serve('POST', '/console/session/second-factor/passkey/registration/confirm', thenAsked(deps, setUpPasskey))
   serve('GET', '/console/session', showState(deps, read, readSelf))
   serve('DELETE', '/console/session/impersonation', endImpersonation(deps, readSelf))
   serve('DELETE', '/console/session', signOut(deps, logOut))
@@ -147,6 +152,15 @@ const endImpersonation =
         recordImpersonation(tx, row, null),
       )
     return readSelf(ctx, next)
+  }
+
+/** A new passkey proves nothing, so the sign-in asks for it next. */
+const thenAsked =
+  (deps: Deps, setUp: Middleware): Middleware =>
+  async (ctx, next) => {
+    await setUp(ctx, next)
+    const row = await cookieOf(deps, ctx, consoleCookie)
+    if (row?.pending_id) await askForPasskey(deps, row.id, row.pending_id)
   }
 
 /** Ends the session, if it is not over yet, and the cookie in any case. */

@@ -65,7 +65,7 @@ ${asOther(visit)}`,
       async submit(visit) {
         await calls.setUpPasskey(visit.http, { credential: credentialOf(visit) })
         const row = await waitingOf(visit)
-        if (row?.pending_id) await recordMethods(deps, row.id, row.pending_id)
+        if (row?.pending_id) await askForPasskey(deps, row.id, row.pending_id)
         return showNewPasskey(visit)
       },
     },
@@ -83,7 +83,7 @@ ${asOther(visit)}`,
 }
 
 /** The sign-in asks for the passkey from now on, also where the person comes back to it. */
-const recordMethods = ({ db }: Deps, id: string, pendingId: string) =>
+export const askForPasskey = ({ db }: Deps, id: string, pendingId: string) =>
   asSystem(db, 'a cookie names its person and tenant', (tx) =>
     recordPending(tx, id, { pendingId, methods: ['passkey'] }),
   )

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { assertSound, heading, openChromium, signIn } from '../../console/real-browser.ts'
+import { assertNarrow, assertSound, heading, openChromium, signIn } from '../../console/real-browser.ts'
 import { addAuthenticator, noChromium } from '../../helpers/chromium.ts'
 import { startService } from '../../helpers/service.ts'
 import { codeAt, requireMfa } from '../../identity/otp/authenticator.ts'
@@ -122,3 +122,29 @@ t.test('Chromium sets up a passkey, and shows it', { skip: noChromium }, async (
   await heading(page, 'Keep your recovery codes').waitFor()
   t.strictSame(faults, [])
 })
+
+t.test(
+  'in the console, a session makes a passkey when its tenant begins to demand a factor',
+  { skip: noChromium },
+  async (t) => {
+    const person = await service.signUp()
+    const { page, faults } = await openPage(t)
+    await addAuthenticator(page)
+    await page.goto(`${originOf(service)}/console/account`)
+    await signIn(page, person)
+    await heading(page, 'Profile').waitFor()
+    await requireMfa(service, person.tenantId)
+    service.advance(16 * 60_000)
+    await page.reload()
+    await heading(page, 'Second factor').waitFor()
+    await assertSound(t, page, 'the first factor of a session')
+    await assertNarrow(t, page, 'the first factor of a session', { look: true })
+    await page.getByRole('button', { name: 'Make a passkey' }).click()
+    await page.getByText('Use a passkey of this device').waitFor()
+    await page.reload()
+    await page.getByText('Use a passkey of this device').waitFor()
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await heading(page, 'Profile').waitFor()
+    t.strictSame(faults, [])
+  },
+)
