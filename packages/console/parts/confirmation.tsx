@@ -1,5 +1,5 @@
 import { Problem } from '@bailiwick/client'
-import { useEffect, useSyncExternalStore } from 'react'
+import { type ReactNode, useEffect, useSyncExternalStore } from 'react'
 import { call } from '../api/client.ts'
 import { asProblem } from '../api/problem.ts'
 import { textOf } from '../session/use-submit.ts'
@@ -8,10 +8,13 @@ import { FormDialog } from './dialog.tsx'
 import { PasswordField, TextField } from './field.tsx'
 import { texts } from './texts.ts'
 import { say, sayFault } from './toasts.tsx'
+import { wayOn } from './way-on.tsx'
 
 /** A call that waits until its person has confirmed who they are. */
 interface Waiting {
   by: 'password' | 'code'
+  /** A sign-in that the service names: a session by a connection may have no password to show. */
+  instead: ReactNode
   attempt: (shown: string) => Promise<void>
   cancel: () => void
 }
@@ -45,7 +48,8 @@ export async function confirmed<T>(
         await call('POST /auth/otp/verify/', { body: { code: shown } })
         resolve(confirmed(run, { takesPassword }))
       }
-      setWaiting({ by, attempt, cancel: () => reject(new Problem(0, { detail: '' })) })
+      const instead = typeof problem.members.url === 'string' && wayOn(problem)
+      setWaiting({ by, instead, attempt, cancel: () => reject(new Problem(0, { detail: '' })) })
     })
   }
 }
@@ -101,6 +105,7 @@ export function Confirmations() {
           </Button>
         </>
       )}
+      {current.instead && <div className="line">{current.instead}</div>}
     </FormDialog>
   )
 }
