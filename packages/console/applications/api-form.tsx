@@ -6,7 +6,7 @@ import { ifUnchanged } from '../api/if-unchanged.ts'
 import { readAll } from '../members/queries.ts'
 import { Button } from '../parts/button.tsx'
 import { EditDialog } from '../parts/edit-dialog.tsx'
-import { TextField } from '../parts/field.tsx'
+import { PlainField, TextField } from '../parts/field.tsx'
 import { TokenField } from '../parts/token-field.tsx'
 import { useProfile } from '../session/session.ts'
 import { textOf } from '../session/use-submit.ts'
@@ -84,13 +84,11 @@ export function ApiForm({ api, onClose }: { api?: Opened; onClose: () => void })
       />
       {Array.from({ length: rows }, (_, row) => (
         <div className="columns" key={row}>
-          <TextField
+          <PlainField
             label={texts.form.number(words.permission, row + 1)}
             hint={row === 0 && words.permissionHint}
             name={`scopes.${row}.permission`}
             maxLength={128}
-            autoComplete="off"
-            spellCheck={false}
             defaultValue={known?.scopes[row]?.permission}
           />
           <TextField

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { Button } from '../parts/button.tsx'
-import { TextField } from '../parts/field.tsx'
+import { PlainField } from '../parts/field.tsx'
 import { texts } from './texts.ts'
 
 const { form: words } = texts
@@ -31,7 +31,7 @@ export function UriFields({
         const text = words.number(label, index + 1)
         const remove = () => setRows(rows.filter((one) => one !== row))
         return (
-          <TextField
+          <PlainField
             key={row}
             label={text}
             hint={index === 0 && hint}
@@ -39,8 +39,6 @@ export function UriFields({
             defaultValue={known[row]}
             maxLength={2000}
             inputMode="url"
-            autoComplete="off"
-            spellCheck={false}
             aside={
               index > 0 && <Button kind="quiet" icon="close" aria-label={words.less(text)} onClick={remove} />
             }

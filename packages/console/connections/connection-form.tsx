@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { call } from '../api/client.ts'
 import { ifUnchanged } from '../api/if-unchanged.ts'
 import { EditDialog } from '../parts/edit-dialog.tsx'
-import { CheckField, PasswordField, RadioFields, TextArea, TextField } from '../parts/field.tsx'
+import { CheckField, PasswordField, PlainField, RadioFields, TextArea, TextField } from '../parts/field.tsx'
 import { TokenField } from '../parts/token-field.tsx'
 import { textOf } from '../session/use-submit.ts'
 import type { Opened } from './state.tsx'
@@ -83,7 +83,7 @@ export function ConnectionForm({
       />
       {kind === 'oidc' ? (
         <>
-          <TextField
+          <PlainField
             label={words.issuer}
             hint={words.issuerHint}
             name="oidc.issuer"
@@ -91,16 +91,14 @@ export function ConnectionForm({
             maxLength={2000}
             defaultValue={oidc?.issuer}
             required
-            {...plain}
           />
           <div className="columns">
-            <TextField
+            <PlainField
               label={words.client}
               name="oidc.client_id"
               maxLength={500}
               defaultValue={oidc?.client_id}
               required
-              {...plain}
             />
             <PasswordField
               label={words.secret}
@@ -114,14 +112,13 @@ export function ConnectionForm({
         </>
       ) : (
         <>
-          <TextField
+          <PlainField
             label={words.metadataUrl}
             hint={words.metadataUrlHint}
             name="saml.metadata_url"
             inputMode="url"
             maxLength={2000}
             defaultValue={(known?.kind === 'saml' && known.saml.metadata_url) || ''}
-            {...plain}
           />
           <TextArea
             label={words.metadata}
@@ -133,7 +130,7 @@ export function ConnectionForm({
           />
         </>
       )}
-      <TextField
+      <PlainField
         key={kind}
         label={words.subject}
         hint={words.subjectHint[kind]}
@@ -141,7 +138,6 @@ export function ConnectionForm({
         maxLength={200}
         defaultValue={known?.subject_attribute ?? subjects[kind]}
         required
-        {...plain}
       />
       <CheckField
         name="jit"

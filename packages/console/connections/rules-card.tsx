@@ -8,7 +8,7 @@ import { RoleChoice } from '../members/role-choice.tsx'
 import { changed } from '../parts/approvable.ts'
 import { Badges, Button } from '../parts/button.tsx'
 import { EditDialog } from '../parts/edit-dialog.tsx'
-import { TextField } from '../parts/field.tsx'
+import { PlainField } from '../parts/field.tsx'
 import { Table } from '../parts/list.tsx'
 import { Menu, MenuItem } from '../parts/menu.tsx'
 import { Card } from '../parts/page.tsx'
@@ -35,7 +35,7 @@ export function RulesCard({ opened }: { opened: Opened }) {
   const mayChange = useMay()('connection:update')
   const roles = useRoles().data?.results ?? []
   const departments = useDepartments().data?.results ?? []
-  const [asked, setAsked] = useState<{ index: number; removes?: boolean } | null>(null)
+  const [asked, setAsked] = useState<{ index: number; removed?: Rule } | null>(null)
   const close = () => setAsked(null)
   const nameOf = ({ claim, value }: Rule) => `${claim} ${words.is} ${value}`
   const remove = (index: number) =>
@@ -75,7 +75,7 @@ export function RulesCard({ opened }: { opened: Opened }) {
                     <MenuItem icon="badge" onClick={() => setAsked({ index })}>
                       {texts.edit}
                     </MenuItem>
-                    <MenuItem icon="trash" danger onClick={() => setAsked({ index, removes: true })}>
+                    <MenuItem icon="trash" danger onClick={() => setAsked({ index, removed: rule })}>
                       {words.remove}
                     </MenuItem>
                   </Menu>
@@ -85,13 +85,13 @@ export function RulesCard({ opened }: { opened: Opened }) {
           ))}
         </Table>
       )}
-      {asked && !asked.removes && <RuleForm opened={opened} index={asked.index} onClose={close} />}
-      {asked?.removes && (
+      {asked && !asked.removed && <RuleForm opened={opened} index={asked.index} onClose={close} />}
+      {asked?.removed && (
         <Removal
           texts={
             isTried(opened.body) ? { ...words, removing: { ...words.removing, about: texts.returns } } : words
           }
-          name={nameOf(mapping[asked.index]!)}
+          name={nameOf(asked.removed)}
           remove={() => remove(asked.index)}
           onClose={close}
         />
@@ -125,24 +125,21 @@ function RuleForm({ opened: now, index, onClose }: { opened: Opened; index: numb
       about={isTried(opened.body) && texts.returns}
     >
       <div className="columns">
-        <TextField
+        <PlainField
           label={words.claim}
           hint={words.claimHint}
           name={`mapping.${index}.claim`}
           maxLength={200}
           defaultValue={known?.claim}
-          autoCapitalize="none"
-          spellCheck={false}
           required
           autoFocus
         />
-        <TextField
+        <PlainField
           label={words.value}
           hint={words.valueHint}
           name={`mapping.${index}.value`}
           maxLength={500}
           defaultValue={known?.value}
-          spellCheck={false}
           required
         />
       </div>

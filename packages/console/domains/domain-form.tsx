@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { call } from '../api/client.ts'
 import { ifUnchanged } from '../api/if-unchanged.ts'
 import { EditDialog } from '../parts/edit-dialog.tsx'
-import { CheckField, SelectField, TextField } from '../parts/field.tsx'
+import { CheckField, PlainField, SelectField } from '../parts/field.tsx'
 import { textOf } from '../session/use-submit.ts'
 import { texts } from './texts.ts'
 
@@ -48,15 +48,12 @@ export function DomainForm({
       onSaved={(saved) => !known && onCreated?.(saved)}
     >
       {!known && (
-        <TextField
+        <PlainField
           label={words.domain}
           hint={words.domainHint}
           name="domain"
           maxLength={253}
           inputMode="url"
-          autoCapitalize="none"
-          autoComplete="off"
-          spellCheck={false}
           required
           autoFocus
         />

@@ -5,7 +5,7 @@ import { call } from '../api/client.ts'
 import { changed } from '../parts/approvable.ts'
 import { Button } from '../parts/button.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
-import { TextField } from '../parts/field.tsx'
+import { PlainField } from '../parts/field.tsx'
 import { List } from '../parts/list.tsx'
 import { Card } from '../parts/page.tsx'
 import { Removal } from '../parts/removal.tsx'
@@ -76,15 +76,7 @@ export function LoansCard({ domain: { id } }: { domain: Domain }) {
       )}
       {lending && (
         <FormDialog open {...words.lending} onClose={() => setLending(false)} go={words.create} submit={lend}>
-          <TextField
-            label={words.tenant}
-            hint={words.tenantHint}
-            name="tenant"
-            className="mono"
-            autoComplete="off"
-            spellCheck={false}
-            autoFocus
-          />
+          <PlainField label={words.tenant} hint={words.tenantHint} name="tenant" className="mono" autoFocus />
         </FormDialog>
       )}
       {ending && (

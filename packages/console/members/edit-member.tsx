@@ -5,7 +5,7 @@ import { call } from '../api/client.ts'
 import { ifUnchanged } from '../api/if-unchanged.ts'
 import { faultOf } from '../api/problem.ts'
 import { FormDialog } from '../parts/dialog.tsx'
-import { TextField } from '../parts/field.tsx'
+import { PlainField } from '../parts/field.tsx'
 import { Ghosts } from '../parts/notice.tsx'
 import { useMay, useProfile } from '../session/session.ts'
 import { textOf } from '../session/use-submit.ts'
@@ -89,13 +89,11 @@ function Form({ member: opened, roles, onClose, change, managerBefore }: Asked &
         value={manager}
         onText={setManager}
       />
-      <TextField
+      <PlainField
         label={words.externalId}
         hint={words.externalIdHint}
         name="external_id"
         maxLength={128}
-        autoComplete="off"
-        spellCheck={false}
         defaultValue={member.external_id ?? ''}
         disabled={!mayName}
       />

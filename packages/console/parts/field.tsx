@@ -72,6 +72,11 @@ export const TextField = ({
   </Framed>
 )
 
+/** A text that programs read, such as an id, an address or a claim: browsers and keyboards leave it as it is typed. */
+export const PlainField = (props: ComponentProps<typeof TextField>) => (
+  <TextField autoCapitalize="none" autoComplete="off" spellCheck={false} {...props} />
+)
+
 export function PasswordField({ label, hint, fault, aside, ...rest }: ComponentProps<'input'> & Shown) {
   const [visible, setVisible] = useState(false)
   return (
