@@ -208,7 +208,7 @@ export const mutations: [title: string, check: string, named: RegExp, sql: strin
     'a tenant_id that can be null',
     'tenant_column',
     /^roles: /,
-    'alter table membership_roles drop constraint membership_roles_tenant_id_role_id_fkey; alter table roles drop constraint roles_pkey, alter tenant_id drop not null',
+    'alter table membership_roles drop constraint membership_roles_tenant_id_role_id_fkey; alter table directory_rule_roles drop constraint directory_rule_roles_tenant_id_role_id_fkey; alter table roles drop constraint roles_pkey, alter tenant_id drop not null',
   ],
   [
     'a primary key without tenant_id',

@@ -60,6 +60,8 @@ const ofMigrations: Record<string, Context> = {
   directory_users: 'directory',
   directory_groups: 'directory',
   directory_log: 'directory',
+  directory_rules: 'directory',
+  directory_rule_roles: 'directory',
   directory_group_members: 'directory',
   tenant_logos: 'tenancy',
 }

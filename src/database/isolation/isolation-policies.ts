@@ -109,6 +109,8 @@ export const frozenPolicies = [
   `directory_groups worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
   'directory_log system_inserts: insert to bailiwick_system check true',
   'directory_log worker_all: all to bailiwick_worker using true check true',
+  `directory_rule_roles worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
+  `directory_rules worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
   'directory_users system_erases: delete to bailiwick_system using true',
   'directory_users system_reads: select to bailiwick_system using true',
   `directory_users worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
