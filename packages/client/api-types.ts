@@ -76,6 +76,8 @@ export type DomainLoan = { tenant: string }
 
 export type DirectoryRequest = { id: string; at: string; method: string; path: string; status: number; detail: string | null; request_id: string }
 
+export type DirectoryRule = { id: string; group: string; group_name: string; roles: (string)[]; department_id: string | null; created_at: string }
+
 export type AttributeDefinition = { id: string; key: string; display_name: string; category: "subject" | "resource" | "action" | "environment"; data_type: "string" | "integer" | "number" | "boolean" | "datetime" | "ip" | "array"; allowed_values: (string | number | boolean)[] | null; is_required: boolean; description: string; source: "registered" | "caller"; managed_by: string | null; is_system: boolean; created_at: string }
 
 export type RegisteredResource = { id: string; resource_type: string; resource_id: string; owner_id: string | null; department_id: string | null; attributes: Record<string, unknown>; created_at: string; updated_at: string }
@@ -175,6 +177,8 @@ export interface EventTypes {
   'directory.group_created': { directory_group_id: string }
   'directory.group_updated': { directory_group_id: string }
   'directory.group_deleted': { directory_group_id: string }
+  'directory.rule_created': { directory_rule_id: string; directory_group_id: string }
+  'directory.rule_deleted': { directory_rule_id: string; directory_group_id: string }
   'tenant.domain_verified': { domain_id: string; domain: string }
   'tenant.domain_lost': { domain_id: string; domain: string }
   'tenant.mail_refused': { mail_id: string; template: string }
@@ -358,6 +362,9 @@ export interface Operations {
   'POST /domains/{id}/loans/': { query: {  }; body: { tenant: string }; answer: DomainLoan; stored: true }
   'DELETE /domains/{id}/loans/{tenant}/': { query: {  }; body: undefined; answer: undefined; stored: true }
   'GET /directory/log/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; failed?: boolean; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (DirectoryRequest)[] } }
+  'GET /directory/rules/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; group?: string; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (DirectoryRule)[]; count: number | null } }
+  'POST /directory/rules/': { query: {  }; body: { group: string; roles?: (string)[]; department_id?: string | null }; answer: DirectoryRule; stored: true }
+  'DELETE /directory/rules/{id}/': { query: {  }; body: undefined; answer: undefined; stored: true }
   'GET /attribute-definitions/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; category?: "subject" | "resource" | "action" | "environment"; data_type?: "string" | "integer" | "number" | "boolean" | "datetime" | "ip" | "array"; managed_by?: string; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (AttributeDefinition)[]; count: number | null } }
   'POST /attribute-definitions/': { query: {  }; body: { key: string; display_name?: string; category: "subject" | "resource" | "action" | "environment"; data_type: "string" | "integer" | "number" | "boolean" | "datetime" | "ip" | "array"; allowed_values?: (string | number | boolean)[] | null; is_required?: boolean; description?: string; source?: "registered" | "caller" }; answer: AttributeDefinition }
   'GET /attribute-definitions/{id}/': { query: {  }; body: undefined; answer: AttributeDefinition }
@@ -452,6 +459,7 @@ export const repeatable: ReadonlySet<string> = new Set([
   'POST /connections/',
   'POST /domains/',
   'POST /domains/{id}/loans/',
+  'POST /directory/rules/',
   'POST /attribute-definitions/',
   'POST /policies/',
   'POST /approval-requests/',

@@ -111,6 +111,7 @@ const actions = {
   'connection:create': 'Identitätsanbieter verbinden',
   'connection:update': 'Verbindung ändern',
   'connection:delete': 'Verbindung löschen',
+  'directory:update': 'Ändern, was Gruppen des Verzeichnisses geben',
   'domain:create': 'Domain beanspruchen',
   'domain:update': 'Domain ändern',
   'domain:delete': 'Domain aufgeben',

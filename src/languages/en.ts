@@ -89,6 +89,7 @@ const actions = {
   'connection:create': 'Connect an identity provider',
   'connection:update': 'Change a connection',
   'connection:delete': 'Delete a connection',
+  'directory:update': 'Change what groups of the directory give',
   'domain:create': 'Claim a domain',
   'domain:update': 'Change a domain',
   'domain:delete': 'Give a domain up',

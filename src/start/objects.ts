@@ -1,4 +1,5 @@
 import { authorizationLists, authorizationObjects } from '../authorization/objects.ts'
+import { directoryLists, directoryObjects } from '../directory/objects.ts'
 import { eventLists, eventObjects } from '../events/objects.ts'
 import { federationLists, federationObjects } from '../federation/objects.ts'
 import { identityLists, identityObjects } from '../identity/objects.ts'
@@ -15,6 +16,7 @@ export const serviceObjects: ObjectFinders = {
   ...eventObjects,
   ...oauthObjects,
   ...federationObjects,
+  ...directoryObjects,
 }
 
 /** Lists the objects that searches go through, by resource type. */
@@ -25,4 +27,5 @@ export const serviceLists: ObjectListers = {
   ...eventLists,
   ...oauthLists,
   ...federationLists,
+  ...directoryLists,
 }

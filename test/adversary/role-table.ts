@@ -15,7 +15,8 @@ const managers = `tenant:update member:create member:update service_account:crea
   attribute_definition:delete webhook:list webhook:create webhook:update webhook:delete webhook:test webhook:rotate
   webhook:replay registered_resource:update registered_resource:delete oauth_client:create oauth_client:update
   oauth_client:delete oauth_resource:create oauth_resource:update oauth_resource:delete oauth_grant:revoke
-  connection:create connection:update connection:delete connection:test domain:create domain:update domain:delete`
+  connection:create connection:update connection:delete connection:test domain:create domain:update domain:delete
+  directory:update`
 const readers = `service_account:list service_account:read invitation:list policy:list policy:read policy:test
   attribute_definition:list registered_resource:list event:list audit:list oauth_client:list oauth_client:read
   oauth_resource:list oauth_resource:read oauth_grant:list connection:list connection:read domain:list domain:read

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { type ActionName, actions } from '../../src/policy-engine/catalogue/actions.ts'
 import { listRoutes } from '../../src/start/app.ts'
+import { addGroup } from '../directory/open-directory.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { numberedEventsOf, openDatabase } from '../helpers/event-log.ts'
 import { proveAddress } from '../helpers/prove-address.ts'
@@ -80,6 +81,10 @@ const provider = (name: string) => ({
   oidc: { issuer: 'https://login.example', client_id: 'bailiwick', client_secret: 'secret' },
 })
 const connection = `${connections}${await created(connections, provider('One'))}/`
+const directoryRules = '/api/v1/directory/rules/'
+const sales = await created(departments, { name: 'Sales' })
+const given = { group: await addGroup(service, owner), department_id: sales }
+const directoryRule = `${directoryRules}${await created(directoryRules, given)}/`
 
 const named: [unknown, unknown] = ['One', 'Other']
 const changes: Change[] = [
@@ -308,6 +313,22 @@ const changes: Change[] = [
     attribute: 'name',
     values: named,
     shows: connections,
+  },
+  {
+    action: 'directory:update',
+    method: 'post',
+    path: directoryRules,
+    body: given,
+    attribute: 'department_id',
+    values: [sales, 'x'],
+  },
+  {
+    action: 'directory:update',
+    method: 'delete',
+    path: directoryRule,
+    attribute: 'department_id',
+    values: [sales, 'x'],
+    shows: directoryRules,
   },
   {
     action: 'domain:create',

@@ -47,6 +47,17 @@ export const scimError = (status: number, scimType?: string) => ({
   },
 })
 
+/** A group of the owner's tenant, as if a directory had made it; its id. */
+export async function addGroup(service: Service, { tenantId }: Client): Promise<string> {
+  const id = crypto.randomUUID()
+  await query(
+    service.databases.superuser,
+    `insert into directory_groups (tenant_id, id, display_name, created_at, updated_at)
+     values ('${tenantId}', '${id}', '${id}', now(), now())`,
+  )
+  return id
+}
+
 let domains = 0
 /** A tenant that has verified a domain, with a directory. */
 export async function openFirm(service: Service) {

@@ -171,6 +171,7 @@ t.test('these bodies refuse every member that they do not know; the others missp
     'POST /api/v1/approval-requests/:id/reject',
     'POST /api/v1/attribute-definitions',
     'POST /api/v1/connections',
+    'POST /api/v1/directory/rules',
     'POST /api/v1/domains',
     'POST /api/v1/domains/:id/loans',
     'POST /api/v1/oauth-clients',

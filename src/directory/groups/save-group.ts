@@ -5,6 +5,7 @@ import { changesBetween } from '../../messages/audit/append-audit.ts'
 import { recordChange } from '../../messages/audit/record-change.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { Caller } from '../../request/caller.ts'
+import { assertMayGive, giveAndRecord } from '../rules/apply-rules.ts'
 import type { GroupChange } from './read-group-change.ts'
 import {
   addMembers,
@@ -60,21 +61,28 @@ export async function changeGroup(
   const isNamed = values.displayName !== before.displayName || values.externalId !== before.externalId
   if (!isNamed && added.size === 0 && removed.size === 0) return group
   updateGroup(tx, { tenantId, id, ...values, at })
+  const ids = [...added, ...removed]
+  if (ids.length > 0) await assertMayGive(tx, caller, id)
+  const changed = ids.length > 0 ? await giveAndRecord(tx, caller, { ids }, at) : {}
   await recordGroup(tx, caller, at, 'directory.group_updated', id, {
     ...changesBetween(audited(before), audited(values)),
     ...(added.size > 0 && { members_added: { before: null, after: added.size } }),
     ...(removed.size > 0 && { members_removed: { before: null, after: removed.size } }),
+    ...changed,
   })
   return (await findGroup(tx, { tenantId, id }))!
 }
 
-/** Deletes a locked group. */
+/** Deletes a locked group with its rules. */
 export async function endGroup(tx: Tx, { clock }: Deps, caller: Caller, group: GroupRow): Promise<void> {
   const { tenantId } = caller
   const { id, display_name: displayName, external_id: externalId } = group
-  await deleteGroup(tx, { tenantId, id })
-  const changes = changesBetween(audited({ displayName, externalId }), null)
-  await recordGroup(tx, caller, clock(), 'directory.group_deleted', id, changes)
+  const at = clock()
+  await assertMayGive(tx, caller, id)
+  const removed = await deleteGroup(tx, { tenantId, id })
+  const changed = await giveAndRecord(tx, caller, { ids: removed }, at)
+  const changes = { ...changesBetween(audited({ displayName, externalId }), null), ...changed }
+  await recordGroup(tx, caller, at, 'directory.group_deleted', id, changes)
 }
 
 interface GroupValues {

@@ -84,6 +84,11 @@ export const eventTypes = {
     z.strictObject({ directory_user_id: id, membership_id: id.nullable() }),
   ),
   ...family('directory.group', ['created', 'updated', 'deleted'], z.strictObject({ directory_group_id: id })),
+  ...family(
+    'directory.rule',
+    ['created', 'deleted'],
+    z.strictObject({ directory_rule_id: id, directory_group_id: id }),
+  ),
   ...family('tenant.domain', ['verified', 'lost'], z.strictObject({ domain_id: id, domain: z.string() })),
   'tenant.mail_refused': z.strictObject({ mail_id: id, template: z.string() }),
   ...family(

@@ -149,6 +149,7 @@ export const actions = {
   'domain:verify': granted(owners),
   'scim:provision': granted(owners),
   'directory:read': granted(readers),
+  'directory:update': granted(managers, gate),
   'policy:list': granted(readers, ownerExempt),
   'policy:read': granted(readers, ownerExempt),
   'policy:test': granted(readers, ownerExempt),

@@ -11,7 +11,7 @@ import { forgetDepartment } from '../invitations/store.ts'
 import { auditedDepartment } from './department-schemas.ts'
 import { type DepartmentRow, deleteEmptyDepartment } from './store.ts'
 
-/** Deletes a department. 409 `department_in_use` while it has members, registered resources or child departments. */
+/** Deletes a department. 409 `department_in_use` while it has members, registered resources, child departments or rules of a directory. */
 export async function deleteDepartment(
   tx: Tx,
   { clock }: Deps,
@@ -28,7 +28,7 @@ export async function deleteDepartment(
     throw new ApiError(
       409,
       'department_in_use',
-      'Move its members, registered resources and child departments first.',
+      'Move its members, registered resources, child departments and rules of a directory first.',
     )
   revise(tx, tenantId)
   await recordChange(tx, caller, at, {

@@ -179,6 +179,7 @@ export async function deleteEmptyDepartment(tx: Tx, tenantId: string, id: string
     delete from departments where tenant_id = ${tenantId} and id = ${id}
       and not exists (select 1 from memberships m where m.tenant_id = ${tenantId} and m.department_id = ${id})
       and not exists (select 1 from registered_resources r where r.tenant_id = ${tenantId} and r.department_id = ${id})
+      and not exists (select 1 from directory_rules d where d.tenant_id = ${tenantId} and d.department_id = ${id})
       and not exists (select 1 from departments c where c.tenant_id = ${tenantId} and c.parent_id = ${id})
     returning id`)
   if (deleted) addToCount(tx, tenantId, 'departments', -1)

@@ -10,6 +10,7 @@ import { isFromBefore } from '../../database/proven-address.ts'
 import { endGrantsOfMember } from '../../messages/logouts/store.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import { dataTypes } from '../../policy-engine/compile/conditions.ts'
+import { giveByRules } from './given-store.ts'
 import { findWaiting } from './held-store.ts'
 import { addPersonMemberships, deletePersonMembership, lockPerson, type Person } from './person-store.ts'
 import { addRoles, giveRoles } from './roles-store.ts'
@@ -91,6 +92,7 @@ export async function insertMember(tx: Tx, member: NewMember, known?: Person): P
   addPersonMemberships(tx, tenantId, [userId])
   addToCount(tx, tenantId, 'memberships')
   giveRoles(tx, tenantId, [{ memberId: id, roleIds }])
+  if (member.id ?? waiting) giveByRules(tx, tenantId, id)
   return id
 }
 

@@ -25,7 +25,11 @@ export async function deleteRole(
   assertAmong(versions, role.version)
   assertOwn(role)
   if (!(await deleteUnusedRole(tx, tenantId, roleId)))
-    throw new ApiError(409, 'role_in_use', 'Members or policies use this role. Remove it from them first.')
+    throw new ApiError(
+      409,
+      'role_in_use',
+      'Members, policies or rules of a directory use this role. Remove it from them first.',
+    )
   revise(tx, tenantId)
   await recordChange(tx, caller, at, {
     event: 'tenant.role_deleted',

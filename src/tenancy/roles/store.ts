@@ -198,11 +198,13 @@ export function changeRole(tx: Tx, role: CustomRole): void {
   )
 }
 
-/** Deletes a custom role that no member has and no policy names; else false. Reliable only while the role is locked. */
+/** Deletes a custom role that no member has and no policy or rule of a directory names; else false. Reliable only while the role is locked. */
 export async function deleteUnusedRole(tx: Tx, tenantId: string, roleId: string): Promise<boolean> {
   const deleted = await tx.maybeOne(sql.type(idRow)`
     delete from roles where tenant_id = ${tenantId} and id = ${roleId} and not is_system and not exists (
       select 1 from membership_roles mr where mr.tenant_id = ${tenantId} and mr.role_id = ${roleId})
+      and not exists (
+        select 1 from directory_rule_roles rr where rr.tenant_id = ${tenantId} and rr.role_id = ${roleId})
       and not exists (
         select 1 from policies p where p.tenant_id = ${tenantId}
           and (p.rules -> 'subjects' -> 'roles' ? ${roleId} or p.rules -> 'approval' -> 'approver' -> 'roles' ? ${roleId}))

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { type ActionName, actions } from '../../../src/policy-engine/catalogue/actions.ts'
 import { listRoutes } from '../../../src/start/app.ts'
+import { addGroup } from '../../directory/open-directory.ts'
 import { colleague } from '../../helpers/colleague.ts'
 import type { Answer, Client } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
@@ -64,6 +65,9 @@ const provider = (name: string) => ({
   oidc: { issuer: 'https://login.example', client_id: 'bailiwick', client_secret: 'secret' },
 })
 const providers = [await created(connections, provider('One')), await created(connections, provider('Two'))]
+const directoryRules = '/api/v1/directory/rules/'
+const given = { group: await addGroup(service, owner), roles: ['member'] }
+const directoryRule = await created(directoryRules, given)
 
 const hook = await created('/api/v1/webhooks/', { url: 'https://receiver.example/' })
 
@@ -128,6 +132,7 @@ const tries: Try[] = [
     body: { name: 'Uno' },
   },
   { action: 'connection:delete', method: 'delete', path: `${connections}${providers[1]!.id}/` },
+  { action: 'directory:update', method: 'delete', path: `${directoryRules}${directoryRule.id}/` },
   { action: 'domain:create', method: 'post', path: domains, body: { domain: 'three.example' } },
   {
     action: 'domain:update',

@@ -1,0 +1,84 @@
+import { z } from 'zod'
+import type { Read } from '../../database/executor/read.ts'
+import { countRow } from '../../database/executor/row-schemas.ts'
+import { listsOfValues } from '../../database/executor/rows.ts'
+import { sql, type Tx } from '../../database/executor/transaction.ts'
+import { instant } from '../../database/instant.ts'
+import { byId, defineList, type ListPage } from '../../lists/list.ts'
+
+const ruleRow = z.object({
+  id: z.uuid(),
+  group_id: z.uuid(),
+  group_name: z.string(),
+  roles: z.array(z.uuid()),
+  department_id: z.uuid().nullable(),
+  created_at: z.number(),
+})
+
+/** What the members of a group get: roles by id, and a department. `created_at` in ms since 1970. */
+export type RuleRow = z.infer<typeof ruleRow>
+
+const columns = (tenantId: string) => sql.fragment`
+  r.id, r.group_id, g.display_name as group_name, r.department_id, r.created_at,
+  array(select rr.role_id from directory_rule_roles rr where rr.tenant_id = ${tenantId} and rr.rule_id = r.id
+        order by rr.role_id) as roles`
+
+const rules = (tenantId: string) => sql.fragment`
+  directory_rules r join directory_groups g on g.tenant_id = r.tenant_id and g.id = r.group_id
+  where r.tenant_id = ${tenantId}`
+
+/** The rules of a tenant, in the order of their making. */
+export const ruleList = defineList({
+  id: { column: sql.fragment`r.id`, field: 'id' },
+  orderings: { created_at: { column: sql.fragment`r.created_at`, field: 'created_at' } },
+  filters: { group: byId(sql.fragment`r.group_id`) },
+})
+
+export const listRules = (read: Read, tenantId: string, page: ListPage): Promise<readonly RuleRow[]> =>
+  read.any(sql.type(ruleRow)`select ${columns(tenantId)} from ${rules(tenantId)} ${page.tail}`)
+
+export const countRules = (
+  read: Read,
+  tenantId: string,
+  page?: Pick<ListPage, 'conditions'>,
+): Promise<number> =>
+  read.oneFirst(sql.type(countRow)`
+    select count(*) from directory_rules r where r.tenant_id = ${tenantId} ${page?.conditions ?? sql.fragment``}`)
+
+const nameRow = z.object({ name: z.string() })
+
+/** The names of the roles that the rules of a group give. */
+export const listRolesOfGroup = (tx: Tx, tenantId: string, groupId: string): Promise<readonly string[]> =>
+  tx.anyFirst(sql.type(nameRow)`
+    select distinct ro.name from directory_rules r
+    join directory_rule_roles rr on rr.tenant_id = r.tenant_id and rr.rule_id = r.id
+    join roles ro on ro.tenant_id = rr.tenant_id and ro.id = rr.role_id
+    where r.tenant_id = ${tenantId} and r.group_id = ${groupId} order by ro.name`)
+
+interface RuleKey {
+  tenantId: string
+  id: string
+}
+
+/** One rule of the tenant, or null. */
+export const findRule = (read: Read, { tenantId, id }: RuleKey): Promise<RuleRow | null> =>
+  read.maybeOne(sql.type(ruleRow)`select ${columns(tenantId)} from ${rules(tenantId)} and r.id = ${id}`)
+
+interface NewRule extends RuleKey {
+  groupId: string
+  roleIds: readonly string[]
+  departmentId: string | null
+  at: number
+}
+
+export function insertRule(tx: Tx, { tenantId, id, groupId, roleIds, departmentId, at }: NewRule): void {
+  tx.later(sql.unsafe`
+    insert into directory_rules (tenant_id, id, group_id, department_id, created_at)
+    values (${tenantId}, ${id}, ${groupId}, ${departmentId}, ${instant(at)})`)
+  for (const values of listsOfValues(roleIds.map((role) => [tenantId, id, role])))
+    tx.later(sql.unsafe`insert into directory_rule_roles (tenant_id, rule_id, role_id) ${values}`)
+}
+
+export function deleteRule(tx: Tx, { tenantId, id }: RuleKey): void {
+  tx.later(sql.unsafe`delete from directory_rules where tenant_id = ${tenantId} and id = ${id}`)
+}
