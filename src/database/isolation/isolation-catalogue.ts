@@ -1,5 +1,6 @@
 import { definerFunctions } from './definer-functions.ts'
-import { exemptTables, globalKeys, secretReaders, tablesOfPeople } from './isolation-policies.ts'
+import { exemptTables, globalKeys, tablesOfPeople } from './isolation-policies.ts'
+import { secretReaders } from './secret-readers.ts'
 
 /**
  * A check of the database's catalogue. `sql` returns a row (object, fault) per object; fault is null when the object is
