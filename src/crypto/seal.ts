@@ -27,6 +27,7 @@ export type Purpose =
   | 'oauth-token'
   | 'oauth-logout'
   | 'oauth-user-code'
+  | 'oauth-nonce'
   | 'idempotency'
   | 'stored-call'
   | 'connection'

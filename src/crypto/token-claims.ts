@@ -20,6 +20,8 @@ const ofApplication = {
   ...withoutSession,
   client_id: z.string().regex(/^bwa_[0-9A-Za-z]{44}$/),
   scope: z.string().default(''),
+  /** The key that the token is bound to (RFC 9449 §6.1). */
+  cnf: z.object({ jkt: z.string() }).optional(),
 }
 
 /**

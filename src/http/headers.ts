@@ -46,12 +46,12 @@ export function cors(origins: readonly string[]): Middleware {
       ctx.set({
         'Access-Control-Allow-Origin': origin,
         'Access-Control-Expose-Headers':
-          'X-Request-Id, ETag, Location, Preference-Applied, Idempotency-Replayed, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate',
+          'X-Request-Id, ETag, Location, Preference-Applied, Idempotency-Replayed, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, DPoP-Nonce',
       })
       if (ctx.method === 'OPTIONS')
         ctx.set({
           'Access-Control-Allow-Headers':
-            'Authorization, Content-Type, If-Match, X-Request-Id, Approval-Request, Idempotency-Key, Prefer',
+            'Authorization, DPoP, Content-Type, If-Match, X-Request-Id, Approval-Request, Idempotency-Key, Prefer',
           'Access-Control-Max-Age': '600',
         })
     }

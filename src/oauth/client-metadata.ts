@@ -55,6 +55,7 @@ export function metadataOf(client: UsableClient, algorithms: readonly string[]) 
     ...(client.jwks && { jwks: client.jwks }),
     ...(client.jwks_uri && { jwks_uri: client.jwks_uri }),
     require_pushed_authorization_requests: client.require_par,
+    dpop_bound_access_tokens: client.dpop_bound,
     id_token_signed_response_alg: algorithmOf(client, algorithms),
     own,
   }

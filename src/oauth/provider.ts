@@ -2,6 +2,7 @@ import type { Configuration } from 'oidc-provider'
 import { isUuid } from '../crypto/uuid.ts'
 import type { Calls, PageDeps } from '../pages/sign-in/calls.ts'
 import type { WritePage } from '../pages/sign-in/write-page.ts'
+import { proofAlgorithms } from '../request/dpop-proof.ts'
 import { html } from '../text/html.ts'
 import { accessCalls } from './access/decide-access.ts'
 import { claimsOf, claimsOfScopes } from './account.ts'
@@ -27,7 +28,7 @@ import { ownClient, requestCheck } from './tenant-of-request.ts'
 import { machineTokens, nameAccounts } from './tokens/machine-tokens.ts'
 import { claimsOfToken, type KnownToken, ownTokens, personOf } from './tokens/own-tokens.ts'
 import { keepStructuredTokens } from './tokens/structured-tokens.ts'
-import { takeAssertions, trustNamed } from './trusts/assertion-grant.ts'
+import { type GrantHandler, takeAssertions, trustNamed } from './trusts/assertion-grant.ts'
 
 /** How long a request may stay on the pages, in s. */
 export const interactionSeconds = 900
@@ -44,13 +45,22 @@ export function makeProvider(parts: Parts, keys: ProviderKeys): Provider {
   const { jwks, algorithms } = keys
   const issuer = parts.deps.publicUrl()
   const access = accessCalls(parts.deps, parts.calls)
-  const resources = resourceIndicators(parts, keys)
-  const provider: Provider = new parts.library.Provider(issuer, {
+  // The library gives no other way to its own grants.
+  const handlers = new Map<string, GrantHandler>()
+  class WithGrants extends parts.library.Provider {
+    override registerGrantType(...given: never[]): void {
+      const [name, handler] = given as unknown as [string, GrantHandler]
+      handlers.set(name, handler)
+      super.registerGrantType(...(given as unknown as Parameters<Provider['registerGrantType']>))
+    }
+  }
+  const provider: Provider = new WithGrants(issuer, {
     ...fixed,
     jwks: jwks as never,
     enabledJWA: {
       idTokenSigningAlgValues: algorithms as never,
       clientAuthSigningAlgValues: [...assertionAlgorithms],
+      dPoPSigningAlgValues: [...proofAlgorithms],
     },
     fetch: keyFetcher(parts.deps.config),
     // By the clock of the library, which has checked that it has not ended.
@@ -68,7 +78,13 @@ export function makeProvider(parts: Parts, keys: ProviderKeys): Provider {
       ...fixed.features,
       ...ownTokens(parts),
       deviceFlow: deviceFlow(parts.writePage),
-      resourceIndicators: resources,
+      // The same in each process. A client whose clock is wrong gets one.
+      dPoP: {
+        enabled: true,
+        nonceSecret: parts.deps.sealer.macs('oauth-nonce', issuer)[0],
+        requireNonce: () => false,
+      },
+      resourceIndicators: resourceIndicators(parts, keys),
     },
     extraTokenClaims: async ({ oidc }, token) => claimsOfToken(token, oidc.grant),
     discovery: {
@@ -78,10 +94,7 @@ export function makeProvider(parts: Parts, keys: ProviderKeys): Provider {
     },
   } satisfies Configuration)
   adaptLibrary(provider, parts)
-  takeAssertions(provider, {
-    ...parts,
-    resourceOf: (ctx, id) => resources.getResourceServerInfo(ctx, id, ctx.oidc.client!),
-  })
+  takeAssertions(provider, { ...parts, machine: (ctx) => handlers.get('client_credentials')!(ctx) })
   keepStructuredTokens(provider)
   nameAccounts(provider, parts.library)
   return provider
@@ -105,7 +118,6 @@ const fixed = {
   features: {
     clientCredentials: { enabled: true },
     devInteractions: off,
-    dPoP: off,
     pushedAuthorizationRequests: { enabled: true },
     rpInitiatedLogout: off,
     userinfo: { enabled: true },

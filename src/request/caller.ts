@@ -108,6 +108,8 @@ export type Claims = Pick<
 
 /** What the token of an application says: its client, what it may do, and how the person had signed in (s since 1970). */
 export interface Application {
+  /** The key that the token is bound to; undefined: to none. */
+  jkt?: string | undefined
   /** The row of the client, in the tenant of the token. */
   clientId: string
   scopes: readonly string[]

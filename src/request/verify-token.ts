@@ -2,9 +2,10 @@ import type { Context } from 'koa'
 import { uuidOfBase62 } from '../crypto/base62.ts'
 import type { TokenSigner } from '../crypto/token-signer.ts'
 import { tokenNotValid } from '../errors.ts'
-import { bearerToken } from '../http/bearer-token.ts'
+import { presentedToken } from '../http/bearer-token.ts'
 import { WithCredentials } from './answer/with-credentials.ts'
 import { type Claims, countedFor } from './caller.ts'
+import { proofChecker } from './dpop-proof.ts'
 import type { ApiKeys, CallLimits } from './ports.ts'
 
 export interface VerifyDeps {
@@ -12,6 +13,8 @@ export interface VerifyDeps {
   apiKeys: ApiKeys
   callLimits: CallLimits
   clock: () => number
+  /** What proofs of possession name: see {@link proofChecker}. */
+  publicUrl: () => string
   /** Signs what a feature opened, for a client that holds tokens. Returns the whole body. */
   tokensOf(answer: WithCredentials): Promise<unknown>
 }
@@ -25,22 +28,28 @@ export interface Credentials {
   handOut(http: Context, answer: WithCredentials): Promise<unknown>
 }
 
-/** The tokens and keys of `Authorization: Bearer`. */
-export const bearerTokens = (deps: VerifyDeps): Credentials => ({
-  arePresent: (http) => http.get('authorization') !== '',
-  verify: (http) => verifyToken(deps, http),
-  handOut: (_http, answer) => deps.tokensOf(answer),
-})
+/** The tokens and keys of `Authorization: Bearer`, and tokens that are bound to a key. */
+export function bearerTokens(deps: VerifyDeps): Credentials {
+  const checkProof = proofChecker(deps)
+  return {
+    arePresent: (http) => http.get('authorization') !== '',
+    verify: (http) => verifyToken({ ...deps, checkProof }, http),
+    handOut: (_http, answer) => deps.tokensOf(answer),
+  }
+}
 
 /** The answer as the client of these credentials receives it. */
 export const inFormOf = async (credentials: Credentials, http: Context, answer: unknown): Promise<unknown> =>
   answer instanceof WithCredentials ? credentials.handOut(http, answer) : answer
 
 /** The claims of the request's token. Throws 401, and 429 when the user or tenant has no calls left. */
-async function verifyToken(deps: VerifyDeps, http: Context): Promise<Claims> {
-  const { signer, clock, callLimits, apiKeys } = deps
-  const token = bearerToken(http)
-  if (apiKeys.isKeyLike(token)) return claimsOfKey(deps, token)
+async function verifyToken(
+  deps: VerifyDeps & { checkProof: ReturnType<typeof proofChecker> },
+  http: Context,
+): Promise<Claims> {
+  const { signer, clock, callLimits, apiKeys, checkProof } = deps
+  const { token, isProven } = presentedToken(http)
+  if (apiKeys.isKeyLike(token) && !isProven) return claimsOfKey(deps, token)
   // The unverified token only selects the rules, which then require this kind in the header, the claims and the
   // signature.
   const claims =
@@ -48,6 +57,7 @@ async function verifyToken(deps: VerifyDeps, http: Context): Promise<Claims> {
       ? await claimsOfApplication(signer, token, clock())
       : await claimsOf(signer, partOf(token, 0).typ === 'otp+jwt' ? 'otp_pending' : 'access', token, clock())
   callLimits.assertLeft(countedFor(claims))
+  await checkProof({ http, token, isProven, jkt: claims.application?.jkt })
   return claims
 }
 
@@ -75,7 +85,7 @@ export async function claimsOf(
 
 /** The claims of a token that an application got for this API. Throws 401 `token_not_valid`. */
 async function claimsOfApplication(signer: TokenSigner, token: string, now: number): Promise<Claims> {
-  const { sub, tenant_id, client_id, gid, jti, ...claims } = await signer.verify('oauth', token, now)
+  const { sub, tenant_id, client_id, gid, jti, cnf, ...claims } = await signer.verify('oauth', token, now)
   // The id of a client names its tenant and its row.
   const [ofTenant, clientId] = [client_id.slice(4, 26), client_id.slice(26)].map(uuidOfBase62)
   if (ofTenant !== tenant_id || !clientId) throw tokenNotValid()
@@ -88,7 +98,7 @@ async function claimsOfApplication(signer: TokenSigner, token: string, now: numb
     jti,
     token: 'oauth',
     subjectType: gid ? 'user' : 'service_account',
-    application: { clientId, scopes: scope.split(' ').filter(Boolean), acr, amr, authTime },
+    application: { clientId, scopes: scope.split(' ').filter(Boolean), acr, amr, authTime, jkt: cnf?.jkt },
   }
 }
 

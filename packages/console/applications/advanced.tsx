@@ -31,6 +31,7 @@ export function advancedOf(form: FormData, kind: Kind, known?: OAuthClient): Par
     }),
     ...(kind === 'web' && { require_pkce: form.has('require_pkce') }),
     ...(returns(kind) && { require_par: form.has('require_par') }),
+    dpop_bound: form.has('dpop_bound'),
     ...(kind !== 'machine' && {
       id_token_signed_response_alg: textOf(
         form,
@@ -156,6 +157,12 @@ export function Advanced({ kind, known }: { kind: Kind; known: OAuthClient | und
               defaultChecked={known?.require_par}
             />
           )}
+          <CheckField
+            name="dpop_bound"
+            label={words.dpop}
+            hint={words.dpopHint}
+            defaultChecked={known?.dpop_bound}
+          />
         </>
       )}
     </>

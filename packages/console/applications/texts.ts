@@ -120,6 +120,8 @@ export const texts = {
     pkceHint: 'Requests without it are refused. Libraries of today send it.',
     par: 'Require pushed requests',
     parHint: 'It sends each request to /oauth/par first (RFC 9126).',
+    dpop: 'Bind tokens to a key',
+    dpopHint: 'A stolen token is of no use: each request needs a proof of the key (DPoP, RFC 9449).',
   },
   people: {
     title: 'People',

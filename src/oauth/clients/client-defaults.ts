@@ -28,6 +28,7 @@ export const defaultsOf = (kind: ClientKind) => ({
   jwks_uri: null,
   require_pkce: !keepsSecrets(kind),
   require_par: false,
+  dpop_bound: false,
   first_party: false,
   groups: null,
   branding: null,

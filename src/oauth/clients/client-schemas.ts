@@ -107,6 +107,10 @@ const editable = {
   require_par: z
     .boolean('Give require_par as true or false.')
     .meta({ description: 'Refuses requests that were not pushed to `/oauth/par` first' }),
+  dpop_bound: z.boolean('Give dpop_bound as true or false.').meta({
+    description:
+      'Its tokens are bound to a key of its own (DPoP, RFC 9449): requests without a proof get none',
+  }),
   first_party: z
     .boolean('Give first_party as true or false.')
     .meta({ description: 'People are not asked for their consent. Owners alone set it' }),
@@ -182,6 +186,7 @@ const settingsOf = (row: ClientFields) => ({
   jwks_uri: row.jwks_uri,
   require_pkce: row.require_pkce,
   require_par: row.require_par,
+  dpop_bound: row.dpop_bound,
   first_party: row.first_party,
   groups: row.groups,
   branding: row.branding,

@@ -35,6 +35,7 @@ export const clientFields = {
   id_token_signed_response_alg: z.enum(idTokenAlgorithms),
   require_pkce: z.boolean(),
   require_par: z.boolean(),
+  dpop_bound: z.boolean(),
   first_party: z.boolean(),
   groups: z.enum(groupKinds).nullable(),
   branding: brandingRow.nullable(),
@@ -73,7 +74,7 @@ export const usesSecrets = ({ token_endpoint_auth_method: method }: ClientFields
 
 const columns = sql.fragment`
   tenant_id, id, name, kind, redirect_uris, post_logout_redirect_uris, backchannel_logout_uri, scopes, grant_types,
-  token_endpoint_auth_method, jwks, jwks_uri, id_token_signed_response_alg, require_pkce, require_par, first_party, groups, branding, service_account_id,
+  token_endpoint_auth_method, jwks, jwks_uri, id_token_signed_response_alg, require_pkce, require_par, dpop_bound, first_party, groups, branding, service_account_id,
   is_active, consents_from, created_by, created_at, last_used_at, version`
 
 /** The clients of a tenant. */
@@ -119,12 +120,12 @@ export function insertClient(
   const when = instant(at)
   tx.later(sql.unsafe`
     insert into oauth_clients (tenant_id, id, name, kind, redirect_uris, post_logout_redirect_uris, backchannel_logout_uri,
-      scopes, grant_types, token_endpoint_auth_method, jwks, jwks_uri, id_token_signed_response_alg, require_pkce, require_par, first_party, groups, branding,
+      scopes, grant_types, token_endpoint_auth_method, jwks, jwks_uri, id_token_signed_response_alg, require_pkce, require_par, dpop_bound, first_party, groups, branding,
       service_account_id, is_active, consents_from, created_by, created_at, updated_at)
     values (${tenantId}, ${id}, ${client.name}, ${client.kind}, ${texts(client.redirect_uris)},
       ${texts(client.post_logout_redirect_uris)}, ${client.backchannel_logout_uri}, ${texts(client.scopes)}, ${texts(client.grant_types)},
       ${client.token_endpoint_auth_method}, ${jsonOrNull(client.jwks)}, ${client.jwks_uri},
-      ${client.id_token_signed_response_alg}, ${client.require_pkce}, ${client.require_par}, ${client.first_party}, ${client.groups}, ${jsonOrNull(client.branding)},
+      ${client.id_token_signed_response_alg}, ${client.require_pkce}, ${client.require_par}, ${client.dpop_bound}, ${client.first_party}, ${client.groups}, ${jsonOrNull(client.branding)},
       ${client.service_account_id}, ${client.is_active}, ${when}, ${createdBy}, ${when}, ${when})`)
 }
 
@@ -146,7 +147,7 @@ export function changeClient(
       grant_types = ${texts(client.grant_types)}, token_endpoint_auth_method = ${client.token_endpoint_auth_method},
       jwks = ${jsonOrNull(client.jwks)}, jwks_uri = ${client.jwks_uri},
       id_token_signed_response_alg = ${client.id_token_signed_response_alg}, require_pkce = ${client.require_pkce},
-      require_par = ${client.require_par},
+      require_par = ${client.require_par}, dpop_bound = ${client.dpop_bound},
       first_party = ${client.first_party}, groups = ${client.groups}, branding = ${jsonOrNull(client.branding)},
       service_account_id = ${client.service_account_id}, is_active = ${client.is_active},
       consents_from = ${instant(consents_from)}, version = version + 1, updated_at = ${instant(at)}

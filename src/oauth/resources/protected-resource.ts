@@ -2,6 +2,7 @@ import type { Context } from 'koa'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { pathPrefix } from '../../http/path-prefix.ts'
+import { proofAlgorithms } from '../../request/dpop-proof.ts'
 import { apiIdentifier } from './check-resource.ts'
 
 // RFC 9728: an application that meets the API learns from it where to get a token, and for which resource.
@@ -20,6 +21,7 @@ export function showResource(deps: Pick<Deps, 'publicUrl'>, http: Context): void
     resource: apiIdentifier(deps),
     authorization_servers: [deps.publicUrl()],
     bearer_methods_supported: ['header'],
+    dpop_signing_alg_values_supported: proofAlgorithms,
   }
 }
 

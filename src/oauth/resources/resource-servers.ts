@@ -26,7 +26,7 @@ export interface OwnAccount {
 export function resourceIndicators(
   { deps, library }: { deps: PageDeps; library: Library },
   { accessTokens }: ProviderKeys,
-) {
+): NonNullable<Configuration['features']>['resourceIndicators'] {
   return {
     enabled: true,
     // A machine has no other use for a token.
@@ -53,7 +53,7 @@ export function resourceIndicators(
         jwt: { sign: accessTokens as never },
       }
     },
-  } satisfies NonNullable<Configuration['features']>['resourceIndicators']
+  }
 }
 
 /** The scopes that a client of a tenant can have at a resource; null if there is no such one. */

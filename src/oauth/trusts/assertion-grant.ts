@@ -7,7 +7,6 @@ import { assertionGrant, ownOf } from '../client-metadata.ts'
 import type { ClientKey } from '../clients/client-id.ts'
 import { recordUse } from '../clients/store.ts'
 import type { Library, OidcContext, Provider } from '../provider-types.ts'
-import { apiIdentifier } from '../resources/check-resource.ts'
 import { insertNewModel } from '../store.ts'
 import { assertionChecker, type Proven, unverified } from './check-assertion.ts'
 import { mismatch } from './match-claims.ts'
@@ -35,42 +34,27 @@ export async function trustNamed(
   return named ? { tenantId: named.tenant_id, id: named.id } : null
 }
 
+export type GrantHandler = (ctx: OidcContext) => Promise<void>
+
 interface Parts {
   deps: PageDeps
   library: Library
-  /** What a token of the client can be for. Throws `invalid_target`, and `invalid_grant` where the account may not act. */
-  resourceOf(ctx: OidcContext, identifier: string): Promise<{ scope: string }>
+  /** The library's grant of a machine: `client_credentials`. */
+  machine: GrantHandler
 }
 
 /** Lets the provider take assertions. */
-export function takeAssertions(provider: Provider, { deps, library, resourceOf }: Parts): void {
+export function takeAssertions(provider: Provider, { deps, library, machine }: Parts): void {
   const { errors } = library
   const check = assertionChecker(deps.config)
-  provider.registerGrantType(
-    assertionGrant,
-    async (given) => {
-      const ctx = given as unknown as OidcContext
-      const { params, client } = ctx.oidc
-      const { assertion, resource = apiIdentifier(deps), scope } = params as Record<string, unknown>
-      if (typeof assertion !== 'string') throw new errors.InvalidRequest('Give the assertion')
-      if (typeof resource !== 'string') throw new errors.InvalidTarget('Name one resource')
-      const proven = await prove(ctx, assertion)
-      const offered = await resourceOf(ctx, resource)
-      const asked = typeof scope === 'string' ? scope.split(' ') : offered.scope.split(' ')
-      const token = new provider.ClientCredentials({ client, scope: undefined } as never)
-      token.resourceServer = new provider.ResourceServer(resource, offered as never)
-      token.scope = asked.filter((one) => offered.scope.split(' ').includes(one)).join(' ')
-      if (!(await useOnce(ctx, proven))) throw refused('The assertion was used already')
-      ctx.body = {
-        access_token: await token.save(),
-        expires_in: token.expiration,
-        token_type: token.tokenType,
-        scope: token.scope,
-      }
-    },
-    ['assertion', 'scope', 'resource'],
-    ['resource'],
-  )
+  const grant: GrantHandler = async (ctx) => {
+    const { assertion } = ctx.oidc.params as Record<string, unknown>
+    if (typeof assertion !== 'string') throw new errors.InvalidRequest('Give the assertion')
+    const proven = await prove(ctx, assertion)
+    if (!(await useOnce(ctx, proven))) throw refused('The assertion was used already')
+    await machine(ctx)
+  }
+  provider.registerGrantType(assertionGrant, grant as never, ['assertion', 'scope', 'resource'], ['resource'])
 
   /** The library keeps the reason to itself; who writes a pipeline needs it. */
   const refused = (why: string) => Object.assign(new errors.InvalidGrant(why), { error_description: why })
