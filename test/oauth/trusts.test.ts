@@ -68,6 +68,11 @@ t.test('a workload shows the JWT of its platform, and acts as the service accoun
     },
   )
   t.match(await show(account, await platform.write(), { scope: 'member:list' }), { status: 200 })
+  const form = { grant_type, client_id: account, assertion: await platform.write() }
+  t.match(await postForm(service, '/oauth/token', form, { DPoP: 'x' }), {
+    status: 400,
+    body: { error: 'invalid_dpop_proof' },
+  })
   t.equal(platform.asked.length, 2, 'the keys are read once')
   t.match(await boss.get(trusts(account)), { body: { results: [{ id: made.id, last_used_at: /T/ }] } })
   const [row] = await look(

@@ -425,9 +425,9 @@ t.test('one file signs tokens, and one issues access and refresh tokens', async 
     ),
     [],
   )
-  // An assertion is a JWT of another issuer.
+  // An assertion is a JWT of another issuer, a proof one of its client.
   const verify =
-    /^(src\/(crypto\/token-signer|oauth\/trusts\/check-assertion)|packages\/client\/verify-token)\.ts$/
+    /^(src\/(crypto\/token-signer|oauth\/trusts\/check-assertion|request\/dpop-proof)|packages\/client\/verify-token)\.ts$/
   t.same(thatSay(/\bjwtVerify\b/, verify), [])
   t.same(thatSay(/\bargon2\b/, /^src\/(crypto\/passwords|identity\/import\/export-formats)\.ts$/), [])
 })

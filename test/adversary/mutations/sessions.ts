@@ -104,8 +104,8 @@ export const sessionsMutations: readonly Mutation[] = [
     what: 'the scheme of the header does not matter',
     attacks: ['tokens'],
     file: 'src/http/bearer-token.ts',
-    find: '/^bearer +([',
-    replace: '/^\\w+ +([',
+    find: '/^(bearer|dpop) +([',
+    replace: '/^(\\w+) +([',
   },
   {
     what: 'ended sessions go on',
