@@ -41,14 +41,16 @@ export interface Standing {
   /** What they get as a new member. */
   roles: readonly RoleRow[]
   departmentId: string | null
+  /** The tenant cannot say whose the address is: its mailbox gets an invitation. */
+  isInvited: boolean
   /** The mapping gives them something, or did. */
   isMapped: boolean
 }
 
 /**
  * Whom a connection names: the member to whom the identity is linked, else the member with the address, if the tenant can say whose the
- * address is. With `jit` also a person with such an address who is no member. A borrowed domain says nothing of an account that did not
- * prove its address. Refuses everyone else with 403 `sign_in_refused`, so that a tenant that controls its provider reaches no one
+ * address is. With `jit` also a person with such an address who is no member; for another address, no one, but it gets an invitation. A
+ * borrowed domain says nothing of an account that did not prove its address. Refuses everyone else with 403 `sign_in_refused`, so that a tenant that controls its provider reaches no one
  * beyond its domains, and throws what refuses the member ({@link checkWay}), before anything is linked. As the system role.
  */
 export async function findByConnection(
@@ -76,19 +78,29 @@ export async function findByConnection(
     const entering = { userId: account.id, connection, membership, amr: ['fed'] }
     orThrow(await checkWay(deps, tx, entering))
     const isMapped = joining.mapping.length > 0 || (await hasRolesBy(tx, connection, memberId))
-    return { ...found, standing: { connection, joining, memberId, roles: [], departmentId: null, isMapped } }
+    const standing = {
+      connection,
+      joining,
+      memberId,
+      roles: [],
+      departmentId: null,
+      isInvited: false,
+      isMapped,
+    }
+    return { ...found, standing }
   }
-  const isOther = account && account.email !== email
-  if (voucher === null || isOther || !canBring(joining, email!)) throw signInRefused(noMember)
-  const [plain, given] = await Promise.all([
-    listRolesNamed(tx, tenantId, ['member']),
-    givenBy(joining, said, (ids) => listRolesById(tx, tenantId, ids)),
-  ])
+  const isOther = voucher !== null && account && account.email !== email
+  if (email === null || isOther || !canBring(joining, email)) throw signInRefused(noMember)
+  const plain = await listRolesNamed(tx, tenantId, ['member'])
   if (firstExcess(joining.activator, plain)) throw signInRefused('Its activator could add no member.')
-  const roles = [...plain, ...given.roles]
   const isMapped = joining.mapping.length > 0
+  const standing = { connection, joining, memberId: null, roles: plain, departmentId: null, isMapped }
+  if (voucher === null)
+    return { known: null, account: null, waitsFor: null, standing: { ...standing, isInvited: true } }
+  const given = await givenBy(joining, said, (ids) => listRolesById(tx, tenantId, ids))
   const { departmentId } = given
-  return { ...found, standing: { connection, joining, memberId: null, roles, departmentId, isMapped } }
+  const roles = [...plain, ...given.roles]
+  return { ...found, standing: { ...standing, roles, departmentId, isInvited: false } }
 }
 
 /** Whether people with this address can become members by a connection. */

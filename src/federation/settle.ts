@@ -17,6 +17,7 @@ import { markProven } from '../identity/users/address-store.ts'
 import { proveByMailbox } from '../identity/users/prove-by-mailbox.ts'
 import { findUser, findUserByEmail, lockUser, type UserRow } from '../identity/users/store.ts'
 import { stateNotValid } from './flows.ts'
+import { inviteInstead } from './invite-by-connection.ts'
 import {
   assertMayJoin,
   connectionOf,
@@ -77,6 +78,7 @@ export async function settle(
     return connection ? findByConnection(deps, tx, connection, said, known) : findByProvider(tx, said, known)
   })
   if (waitsFor) return { kind: 'held', waitsFor }
+  if (standing?.isInvited) throw await inviteInstead(deps, standing, said.email!, requestInfo)
   if (hereId !== null && hereId !== account?.id) return { kind: 'held', waitsFor: 'person' }
   if (account?.is_active === false) throw signInRefused('The account of this person is disabled.')
   if (standing)

@@ -915,6 +915,8 @@ export const de: Texts = {
       token_not_valid: () => 'Das hat zu lange gedauert. Beginnen Sie von vorn.',
       not_authenticated: () => 'Das hat zu lange gedauert. Beginnen Sie von vorn.',
       session_revoked: () => 'Sie wurden abgemeldet. Beginnen Sie von vorn.',
+      invitation_needed: () =>
+        'Sie sind noch kein Mitglied dieser Organisation. Wenn sie Sie einladen kann, bekommen Sie eine E-Mail. Öffnen Sie den Link darin.',
       sign_in_refused: () => 'Dieses Konto kann sich hier nicht anmelden.',
       state_not_valid: () =>
         'Diese Antwort gehört zu einem anderen Browser, wurde schon verwendet oder ist zu alt. Beginnen Sie von vorn.',

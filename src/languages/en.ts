@@ -922,6 +922,8 @@ export const en = {
       token_not_valid: () => 'This took too long. Begin again.',
       not_authenticated: () => 'This took too long. Begin again.',
       session_revoked: () => 'You were signed out. Begin again.',
+      invitation_needed: () =>
+        'You are not a member of this organisation yet. If it can invite you, you get a mail. Open its link.',
       sign_in_refused: () => 'This account cannot sign in here.',
       state_not_valid: () =>
         'This answer belongs to another browser, was used already, or is too old. Begin again.',

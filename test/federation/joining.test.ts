@@ -129,7 +129,7 @@ t.test('an account whose address was not proven starts anew, and joins', async (
   t.same(await rolesAt(email, owner), ['member manual'])
   t.equal((await sessionsAt(email)).length, 1)
   t.match(await personAt(email), { id: person.id, email_verified_at: Date })
-  t.equal((await person.get('/api/v1/users/me/')).status, 401, 'whoever made it is signed out')
+  t.equal((await person.get('/api/v1/users/me/')).status, 401, 'its maker is signed out')
   t.equal((await service.logIn(person).catch(() => null))?.access, undefined, 'and has no password')
 })
 
@@ -308,6 +308,49 @@ t.test('a mapping gives nothing above its activator, and no one becomes an owner
   t.equal((await through(id, { sub, email, groups: ['all'] })).status, 200)
   t.same(await rolesAt(email, owner), ['Grown connection', 'member manual'])
   t.match(await membershipsAt(email), [{ department_id: null }], 'a department that is gone')
+})
+
+t.test('another address gets an invitation, and the page says the same to all', async (t) => {
+  const { owner, id } = await joinable()
+  await proveAddress(service, owner)
+  const [member, other] = [await colleague(service, owner), await service.signUp()]
+  await proveAddress(service, member)
+  const fresh = `${randomUUID()}@elsewhere.example`
+  const invited = async () =>
+    (
+      await rows(
+        `select email, invited_by from invitations where tenant_id = '${owner.tenantId}' order by id`,
+      )
+    ).map(({ email, invited_by }) => [email, invited_by])
+  const pages: (string | undefined)[] = []
+  for (const email of [fresh, fresh, other.email, member.email]) {
+    const { status, text } = await through(id, { email })
+    t.equal(status, 403)
+    pages.push(/<p class="alert[^>]*>([^<]*)/.exec(text)?.[1])
+  }
+  t.match(pages, Array(4).fill(/not a member of this organisation yet/))
+  t.equal(new Set(pages).size, 1)
+  t.same(await invited(), [
+    [fresh, owner.id],
+    [other.email, owner.id],
+  ])
+  t.equal(await personAt(fresh), undefined, 'no account before the address is proved')
+  t.match(await service.mailTo(fresh), { text: /invitation/ })
+
+  t.comment('neither where a policy denies it, nor without jit')
+  await expect(
+    201,
+    owner.post('/api/v1/policies/', {
+      name: 'No invitations',
+      effect: 'deny',
+      actions: ['invitation:create'],
+      conditions: { all: [{ attribute: 'resource.email', operator: 'ends_with', value: '.example' }] },
+    }),
+  )
+  t.equal((await through(id, { email: `${randomUUID()}@elsewhere.example` })).status, 403)
+  const off = await activeConnection(service, owner, provider)
+  t.notMatch((await through(off, { email: `x${fresh}` })).text, /invite you/)
+  t.equal((await invited()).length, 2)
 })
 
 t.test('a provider that names others reaches none of them, also with jit', async (t) => {

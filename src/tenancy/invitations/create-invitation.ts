@@ -6,12 +6,11 @@ import { ApiError, notFound } from '../../errors.ts'
 import { changesBetween } from '../../messages/audit/append-audit.ts'
 import { recordChange } from '../../messages/audit/record-change.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
-import type { Caller } from '../../request/caller.ts'
 import { requireDepartment } from '../departments/create-department.ts'
-import { findRequestedRoles } from '../members/add-member.ts'
+import { findRequestedRoles, type Joiner } from '../members/add-member.ts'
 import { nameTaken } from '../members/name-member.ts'
 import { isNameOfAnother } from '../members/subject-store.ts'
-import { assertGrantable, assertMayDescribe, holderOf } from '../roles/grantable-roles.ts'
+import { assertGrantable, assertMayDescribe, type Granting, holderOf } from '../roles/grantable-roles.ts'
 import { assertDomainAllowed } from '../tenants/email-domains.ts'
 import { findTenant } from '../tenants/store.ts'
 import { recordExpired } from './expire-invitations.ts'
@@ -25,6 +24,9 @@ import {
   isMemberAddress,
 } from './store.ts'
 
+/** Who invites: a caller, or the person in whose name the service does. */
+export type Inviter = Joiner & Granting
+
 /**
  * Invites an address to the caller's tenant. Only the mail holds the token. 400 for an unknown role or department or a
  * domain that the tenant does not accept, 403 for a role with permissions that the caller lacks, and for a department
@@ -35,7 +37,7 @@ import {
 export async function createInvitation(
   tx: Tx,
   deps: Deps,
-  caller: Caller,
+  caller: Inviter,
   body: NewInvitation,
   membershipId: string | null = null,
 ): Promise<InvitationRow> {

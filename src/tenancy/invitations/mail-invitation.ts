@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { linkUrl } from '../../messages/links/mailed-links.ts'
 import { signature } from '../../messages/mail/free-text.ts'
 import { sendMail } from '../../messages/mail/send-mail.ts'
-import type { Caller } from '../../request/caller.ts'
+import type { Joiner } from '../members/add-member.ts'
 
 interface InvitationMail {
   email: string
@@ -18,7 +18,7 @@ interface InvitationMail {
 export async function mailInvitation(
   deps: Deps,
   tx: Tx,
-  caller: Caller,
+  caller: Joiner,
   { email, message, tenantName, token, expiresAt, at }: InvitationMail,
 ): Promise<void> {
   const { tenantId, requestInfo, auth } = caller

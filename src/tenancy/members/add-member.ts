@@ -69,7 +69,7 @@ interface Joining {
 }
 
 /** Who adds a member: a caller, or the person themselves. */
-type Joiner = AuditActor & { auth: { user: Parameters<typeof signature>[0] } }
+export type Joiner = AuditActor & { auth: { user: Parameters<typeof signature>[0] } }
 
 /** Makes a person a member, whom the caller may add. 409 `already_member`, `key_taken` and `overtaken`. */
 export async function joinMember(

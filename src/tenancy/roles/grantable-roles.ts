@@ -5,7 +5,7 @@ import {
   permissionsOf,
   type SystemRole,
 } from '../../policy-engine/catalogue/actions.ts'
-import type { Caller } from '../../request/caller.ts'
+import type { Membership } from '../../policy-engine/evaluate/query.ts'
 import { hasServiceResource } from './permissions.ts'
 
 // Granting a role grants its permissions, so callers can grant only what they have themselves. This holds for their own
@@ -19,8 +19,16 @@ export interface Holder {
   scopes?: readonly string[] | null
 }
 
+/** A caller, or another person whose roles say what they can give. */
+export interface Granting {
+  auth: {
+    membership: Pick<Membership, 'systemRoles' | 'permissions'> | null
+    scopes: readonly string[] | null
+  }
+}
+
 /** The caller's roles and permissions in the tenant of the request, within the scopes of a key. */
-export const holderOf = ({ auth: { membership, scopes } }: Caller): Holder => ({
+export const holderOf = ({ auth: { membership, scopes } }: Granting): Holder => ({
   systemRoles: membership?.systemRoles ?? [],
   permissions: membership?.permissions ?? [],
   scopes,
@@ -96,7 +104,7 @@ export const isOwner = ({ systemRoles }: Holder): boolean => systemRoles.include
  * a service account: policies permit by them, and the caller can be the new member, or hold a key of the account.
  */
 export function assertMayDescribe(
-  caller: Caller,
+  caller: Granting,
   { department_id, manager_id, attributes, external_id }: Description,
 ): void {
   const isPlain = !department_id && !manager_id && !external_id && Object.keys(attributes ?? {}).length === 0
