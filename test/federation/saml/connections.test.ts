@@ -9,6 +9,7 @@ import { colleague } from '../../helpers/colleague.ts'
 import { proveAddress } from '../../helpers/prove-address.ts'
 import { query, rowsOf } from '../../helpers/query.ts'
 import { type Client, type Json, startService } from '../../helpers/service.ts'
+import { openPages } from '../../pages/sign-in/page-client.ts'
 import { idp, next, other } from './certificates.ts'
 import { answerTo, honest, idpEntityId, metadataXml } from './identity-provider.ts'
 
@@ -282,6 +283,29 @@ t.test('the answer to a sign-in of ours is kept once, for the browser that began
     isAuthority: false,
     amr: [],
     authTime: service.now() - 20_000,
+  })
+})
+
+t.test('a sign-in is noted with its NameID, or with why its answer is refused', async (t) => {
+  const owner = await service.signUp()
+  const { id } = await activated(owner, uploaded)
+  const pages = openPages(service)
+  const through = async (said: Parameters<typeof answerTo>[2] = {}) => {
+    await pages.visit(`/sign-in/with/${id}/`)
+    const { refresh } = await pages.send({})
+    const { location } = await post({ id }, answerTo(refresh!, service.now(), said))
+    await pages.visit(location!)
+    return (await owner.get(`${at}${id}/sign-ins/?page_size=1`)).body.results[0]
+  }
+  t.match(await through(), {
+    code: 'sign_in_refused',
+    claims: { iss: idpEntityId, NameID: 'ada-7f3', email: 'ada@example.com' },
+  })
+  const conditions = honest.conditions.replace(/<saml:Audience>[^<]*/, '<saml:Audience>urn:other')
+  t.match(await through({ parts: { conditions } }), {
+    code: 'provider_refused',
+    reason: /names the audience "urn:other", and this connection is/,
+    claims: null,
   })
 })
 

@@ -11,7 +11,7 @@ import { deleteSignInsBeyond, insertSignIn, sealClaims } from './store.ts'
 const kept = 50
 const maxClaim = 500
 
-type Said = Pick<Asserted, 'issuer' | 'attribute' | 'subject' | 'email'> & Partial<Pick<Asserted, 'claims'>>
+type Said = Pick<Asserted, 'issuer' | 'attribute' | 'subject' | 'email' | 'claims'>
 
 /** What became of a sign-in: a person signed in, or the error that refused it. */
 export type Ended = { outcome: 'signed_in' | 'joined'; userId: string } | { error: unknown }
@@ -68,15 +68,12 @@ const plain = (text: string) =>
 
 /** What an administrator needs of the claims: those that the connection names, and who says so about whom. */
 function claimsFor({ subject_attribute, mapping }: ConnectionRow, said: Said): Record<string, unknown> {
-  const { issuer, attribute, subject, email, claims = {} } = said
+  const { issuer, attribute, subject, email, claims } = said
   const names = new Set([subject_attribute, ...mapping.map(({ claim }) => claim), 'email', 'iss', 'aud'])
   const named = Object.entries(claims).filter(([name]) => names.has(name))
-  const known = {
-    iss: issuer,
-    [attribute]: subject,
-    ...(email !== null && { email }),
-    ...Object.fromEntries(named),
-  }
+  // SAML has lists of values; an address is looked for when its person is erased.
+  const read = { iss: issuer, [attribute]: subject, ...(email !== null && { email }) }
+  const known = { ...Object.fromEntries(named), ...read }
   return Object.fromEntries(Object.entries(known).map(([name, value]) => [name, clipped(value)]))
 }
 
