@@ -42,6 +42,8 @@ const pythonPackages = [
   'Flask==3.1.3',
   'mozilla-django-oidc==5.0.2',
   'requests',
+  'scim2-client[httpx2]==0.13.2',
+  'scim2-tester==0.5.2',
 ]
 const apacheModules = '/usr/lib/apache2/modules'
 
