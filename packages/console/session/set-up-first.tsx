@@ -32,7 +32,12 @@ export function SetUpFirst({ onDone, onPasskey }: { onDone: () => void; onPasske
   return (
     <>
       <Notice icon="shield">{byApp || byPasskey ? none : noneUsable}</Notice>
-      {byApp && <SetUpApp calls={waiting} onDone={onDone} />}
+      {byApp && (
+        <section className="stack">
+          <h2>{texts.factor.byApp}</h2>
+          <SetUpApp calls={waiting} onDone={onDone} />
+        </section>
+      )}
       {byPasskey && <MakePasskey onDone={onPasskey} isOnly={!byApp} />}
     </>
   )
@@ -44,7 +49,7 @@ function MakePasskey({ onDone, isOnly }: { onDone: () => void; isOnly: boolean }
     <form className="stack" onSubmit={onSubmit}>
       <Fault problem={problem} />
       <Button type="submit" icon="key" kind={isOnly ? 'primary' : undefined} wide busy={busy}>
-        {texts.factor.makePasskey}
+        {isOnly ? texts.factor.makePasskey : texts.factor.passkeyInstead}
       </Button>
     </form>
   )

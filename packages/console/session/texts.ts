@@ -34,7 +34,9 @@ export const texts = {
     none: 'This organisation requires a second factor, and you have none yet. Set one up to go on.',
     noneUsable:
       'This organisation requires a second factor, which here is a passkey. This browser cannot make one: use another browser or device.',
+    byApp: 'Authenticator app',
     makePasskey: 'Make a passkey',
+    passkeyInstead: 'Make a passkey instead',
   },
   switch: {
     done: (name: string) => `You are now in ${name}`,
