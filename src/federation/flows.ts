@@ -26,7 +26,11 @@ export const browserHash = (flowId: string): Buffer => hash('sha256', flowId, 'b
 export async function beginFlow(
   deps: FlowDeps,
   upstream: Upstream,
-  { browser, returnTo, ...asked }: Pick<Asked, 'isFresh'> & { browser: string; returnTo: string | null },
+  {
+    browser,
+    returnTo,
+    ...asked
+  }: Pick<Asked, 'isFresh' | 'loginHint'> & { browser: string; returnTo: string | null },
 ): Promise<string> {
   const { token: state, hash: stateHash } = makeOneTimeToken()
   const { url, kept } = await upstream.begin({ ...asked, state, redirectUri: callbackOf(deps, upstream.id) })

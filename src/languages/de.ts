@@ -527,6 +527,12 @@ export const de: Texts = {
       isNew: 'Neu hier?',
       register: 'Konto anlegen',
     },
+    realm: {
+      title: 'Wie melden Sie sich an?',
+      lead: 'Ihre Organisation hat mehrere Wege. Wählen Sie den, den Sie bei der Arbeit verwenden.',
+      other: 'Auf andere Weise anmelden',
+      toIt: 'Über Ihre Organisation anmelden',
+    },
     register: {
       title: 'Konto anlegen',
       isKnown: 'Sie haben schon eines?',
@@ -917,6 +923,7 @@ export const de: Texts = {
       session_revoked: () => 'Sie wurden abgemeldet. Beginnen Sie von vorn.',
       invitation_needed: () =>
         'Sie sind noch kein Mitglied dieser Organisation. Wenn sie Sie einladen kann, bekommen Sie eine E-Mail. Öffnen Sie den Link darin.',
+      sso_required: () => 'Mitglieder dieser Organisation melden sich über deren eigenen Anmeldedienst an.',
       sign_in_refused: () => 'Dieses Konto kann sich hier nicht anmelden.',
       state_not_valid: () =>
         'Diese Antwort gehört zu einem anderen Browser, wurde schon verwendet oder ist zu alt. Beginnen Sie von vorn.',

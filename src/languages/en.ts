@@ -546,6 +546,12 @@ export const en = {
       isNew: 'New here?',
       register: 'Create an account',
     },
+    realm: {
+      title: 'How do you sign in?',
+      lead: 'Your organisation has several ways. Choose the one that you use at work.',
+      other: 'Sign in another way',
+      toIt: 'Sign in with your organisation',
+    },
     register: {
       title: 'Create an account',
       isKnown: 'Do you have one?',
@@ -924,6 +930,7 @@ export const en = {
       session_revoked: () => 'You were signed out. Begin again.',
       invitation_needed: () =>
         'You are not a member of this organisation yet. If it can invite you, you get a mail. Open its link.',
+      sso_required: () => 'This organisation has its members sign in with its own identity provider.',
       sign_in_refused: () => 'This account cannot sign in here.',
       state_not_valid: () =>
         'This answer belongs to another browser, was used already, or is too old. Begin again.',

@@ -69,7 +69,7 @@ export function makeProvider(parts: Parts, keys: ProviderKeys): Provider {
         throw new parts.library.errors.InvalidClientAuth('An assertion ends within an hour')
     },
     adapter: adapterOf(parts, algorithms),
-    extraParams: { organization: requestCheck(parts) },
+    extraParams: { organization: requestCheck(parts), connection: null, domain_hint: null },
     findAccount: accountFinder(parts),
     loadExistingGrant: (ctx) => settle({ ...parts, access, ctx }, provider),
     interactions: interactionsOf(parts.library, issuer),

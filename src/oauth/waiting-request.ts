@@ -20,6 +20,10 @@ const interaction = z.looseObject({
     scope: z.string().default(''),
     resource: z.union([z.string(), z.array(z.string())]).optional(),
     prompt: z.string().optional(),
+    organization: z.string().optional(),
+    connection: z.string().optional(),
+    login_hint: z.string().optional(),
+    domain_hint: z.string().optional(),
     max_age: z.union([z.string(), z.number()]).optional(),
   }),
   /** The row of the device that waits, in place of a redirect URI. */

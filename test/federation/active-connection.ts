@@ -27,11 +27,12 @@ export const verifiedDomain = (
   owner: Client,
   name: string,
   lentTo: readonly string[] = [],
+  { route = 'always', subdomains = false } = {},
 ): Promise<unknown> =>
   query(
     databases.superuser,
     `insert into domains (tenant_id, id, domain, status, record_value, route, subdomains, lent_to, verified_at, asked_at,
        created_by, created_at, updated_at)
-     values ('${owner.tenantId}', gen_random_uuid(), '${name}', 'verified', '', 'always', false,
+     values ('${owner.tenantId}', gen_random_uuid(), '${name}', 'verified', '', '${route}', ${subdomains},
        '{${lentTo.join()}}', now(), now(), '${owner.id}', now(), now())`,
   )

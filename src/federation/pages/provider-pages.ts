@@ -1,8 +1,10 @@
 import { notFound } from '../../errors.ts'
 import { authorizeUses } from '../../identity/rate-limits/limits.ts'
+import { requestIn } from '../../pages/sign-in/brand.ts'
 import type { Calls, PageDeps } from '../../pages/sign-in/calls.ts'
 import { button, form, nextStep, refusalOf } from '../../pages/sign-in/elements.ts'
-import { page, type Shown, type SignInPage, type Visit } from '../../pages/sign-in/visit.ts'
+import { otherWay } from '../../pages/sign-in/home-realm.ts'
+import { inNameOf, page, type Shown, type SignInPage, type Visit } from '../../pages/sign-in/visit.ts'
 import { html } from '../../text/html.ts'
 import { callbackOf } from '../connections/addresses.ts'
 import { noteSignIn } from '../connections/sign-ins/note-sign-in.ts'
@@ -22,16 +24,21 @@ export const providerPages = (deps: PageDeps, calls: Calls): SignInPage[] => [
 ]
 
 /**
- * Leads to the upstream: at once by a button of our own pages, else by its own button, so that no other site begins a sign-in. To a
- * connection never at once: a tenant names its address, and a link can lead here after a password was typed.
+ * Leads to the upstream: at once by a button of our own pages, or to a connection for an application of its tenant; else by its own
+ * button, so that no other site begins a sign-in. A tenant names the address of its connection, and a link can lead here after a
+ * password was typed.
  */
 const withPage = (deps: PageDeps): SignInPage => ({
   path: 'with/:id',
   async show(visit) {
     const upstream = await upstreamOf(deps, visit.params.id)
-    const isOfInstallation = upstream.tenantId === null
-    if (!visit.refusal && isOfInstallation && visit.http.get('sec-fetch-site') === 'same-origin')
-      return begin(deps, visit, upstream)
+    const { tenantId } = upstream
+    const isOurs =
+      tenantId === null
+        ? visit.http.get('sec-fetch-site') === 'same-origin'
+        : tenantId === visit.tenantId && (await requestIn(deps, visit)) !== null
+    if (tenantId !== null) inNameOf(visit, tenantId)
+    if (!visit.refusal && isOurs) return begin(deps, visit, upstream)
     const { goOn, goOnLead } = visit.texts.provider
     return page(
       goOn(upstream.name),
@@ -40,7 +47,7 @@ ${refusalOf(visit)}${form(
   visit,
   `with/${upstream.id}`,
   html`${asksFresh(visit) ? html`<input type="hidden" name="max_age" value="0">\n` : null}${button(visit.texts.continue)}`,
-)}`,
+)}${tenantId === null ? null : otherWay(visit)}`,
     )
   },
   submit: async (visit) => begin(deps, visit, await upstreamOf(deps, visit.params.id)),
@@ -53,12 +60,20 @@ async function begin(deps: PageDeps, visit: Visit, upstream: Upstream): Promise<
   const { http, texts, returnTo } = visit
   await deps.limiters.take(authorizeUses(http.state.requestInfo.ip))
   visit.keep({ heldBy: undefined, heldToken: undefined })
+  const ofTenant = upstream.tenantId !== null
   try {
-    const request = returnTo === null ? null : await deps.requestOf(returnTo)
+    const request = await requestIn(deps, visit)
     const isFresh = asksFresh(visit) || request?.isFresh === true
-    const to = await beginFlow(deps, upstream, { browser: visit.flow.id, returnTo, isFresh })
+    const loginHint = ofTenant ? visit.flow.email || request?.loginHint : undefined
+    const to = await beginFlow(deps, upstream, { browser: visit.flow.id, returnTo, isFresh, loginHint })
     const { leaving, leavingLead: lead } = texts.provider
-    return { kind: 'abroad', to, title: leaving(upstream.name), lead }
+    return {
+      kind: 'abroad',
+      to,
+      title: leaving(upstream.name),
+      lead,
+      ...(ofTenant && { aside: otherWay(visit) }),
+    }
   } catch (error) {
     return refusalOfUpstream(deps, visit, upstream, error)
   }
@@ -117,7 +132,7 @@ async function refusalOfUpstream(
 ): Promise<Shown> {
   if (!(error instanceof UpstreamError)) throw error
   const { code, message } = error
-  const { id, name } = upstream
+  const { id, name, tenantId } = upstream
   await noteSignIn(deps, upstream, null, { error })
   const { requestId } = visit.http.state.requestInfo
   deps.log.warn(
@@ -125,6 +140,6 @@ async function refusalOfUpstream(
     'a sign-in with another provider failed',
   )
   const { fails, faults, back } = visit.texts.provider
-  const content = html`<p class="alert" role="alert">${faults[code](name)}</p>\n${nextStep(visit, '', back)}`
+  const content = html`<p class="alert" role="alert">${faults[code](name)}</p>\n${nextStep(visit, '', back)}${tenantId === null ? null : otherWay(visit)}`
   return { kind: 'page', title: fails(name), content, status: statuses[code] }
 }

@@ -27,7 +27,9 @@ export const form = (
 ): Html => html`
 <form method="post" action="${pageUrl({ ...visit, returnTo: null }, path)}"${more}>
 <input type="hidden" name="form_token" value="${visit.formToken}">
-${visit.returnTo ? html`<input type="hidden" name="return_to" value="${visit.returnTo}">\n` : null}${content}
+${visit.returnTo ? html`<input type="hidden" name="return_to" value="${visit.returnTo}">\n` : null}${
+  visit.tenantId ? html`<input type="hidden" name="organization" value="${visit.tenantId}">\n` : null
+}${content}
 </form>`
 
 export const button = (words: string, { quiet = false, name = '', value = '' } = {}): Html =>
@@ -74,10 +76,21 @@ ${hint ? html`<p class="hint" id="${name}-hint">${hint}</p>\n` : null}${
 }
 
 /** Why a form was refused, unless its fields say it. */
-export function refusalOf({ texts, refusal }: Visit, ...fields: string[]): Html | null {
+export function refusalOf(visit: Visit, ...fields: string[]): Html | null {
+  const { texts, refusal } = visit
   if (!refusal) return null
   const isTold = refusal.errors.length > 0 && refusal.errors.every(({ field }) => fields.includes(field))
-  return isTold ? null : html`<p class="alert" role="alert">${sentenceOf(texts, refusal)}</p>`
+  return isTold
+    ? null
+    : html`<p class="alert" role="alert">${sentenceOf(texts, refusal)}</p>\n${toOrganisation(visit, refusal)}`
+}
+
+/** Leads to the sign-in of an organisation that lets its members in by its connections alone. */
+function toOrganisation({ texts, returnTo }: Visit, { code, members: { url } }: ApiError): Html | null {
+  if (code !== 'sso_required') return null
+  const to = new URL(String(url))
+  if (returnTo) to.searchParams.set('return_to', returnTo)
+  return html`<p><a class="button" href="${to.pathname}${to.search}">${texts.realm.toIt}</a></p>\n`
 }
 
 function faultOf({ texts, refusal }: Visit, name: string): string | null {

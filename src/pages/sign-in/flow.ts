@@ -18,6 +18,8 @@ export interface Flow {
   locale?: string | undefined
   /** The tenant whose look the pages have. */
   tenantId?: string | undefined
+  /** The person does not want to sign in by a connection. */
+  wantsOtherWay?: boolean | undefined
   /** Where the sign-in leads that a mailed link goes on with. */
   returnTo?: string | null
   /** Of the mailed link that was asked for last. */

@@ -28,6 +28,7 @@ export function visitOf(deps: PageDeps, http: Context, form: Record<string, stri
     keep,
     formToken: formToken(deps, flow),
     returnTo: returnPath(form.return_to ?? (typeof query === 'string' ? query : undefined)),
+    tenantId: null,
     params: http.params ?? {},
     form,
     refusal: null,

@@ -1,13 +1,12 @@
-import type { Deps } from '../../deps.ts'
 import { passkeyInvalid } from '../../identity/passkeys/ceremony.ts'
 import { addressForm } from './address.ts'
-import type { Calls, SignInAnswer } from './calls.ts'
+import type { Calls, PageDeps, SignInAnswer } from './calls.ts'
 import { codeForm, codeShown } from './code.ts'
 import { afterFactor } from './password.ts'
 import { data, go, type Shown, type SignInPage, type Visit } from './visit.ts'
 
 /** What the script of a page asks for, and the form that it posts: the answer to a credential is a page. */
-export const passkeyPages = (deps: Deps, calls: Calls): SignInPage[] => [
+export const passkeyPages = (deps: PageDeps, calls: Calls): SignInPage[] => [
   {
     path: 'passkey',
     show: (visit) => addressForm(deps, visit),

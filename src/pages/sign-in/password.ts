@@ -1,5 +1,7 @@
+import { readAsSystem } from '../../database/executor/read.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import { requiresSso } from '../../identity/sign-in/realm-store.ts'
 import { leadsHere } from '../../messages/links/mailed-links.ts'
 import { html } from '../../text/html.ts'
 import type { Calls, SignInAnswer } from './calls.ts'
@@ -14,21 +16,38 @@ export const passwordPage = (deps: Deps, calls: Calls): SignInPage => ({
     const { email } = visit.flow
     if (!email) return go('')
     const { password = '' } = visit.form
-    return afterFactor(visit, calls, (await calls.logIn(visit.http, { email, password })) as SignInAnswer)
+    visit.keep({ wantsOtherWay: undefined })
+    const tenant = await tenantToEnter(deps, visit)
+    const answer = await calls.logIn(visit.http, { email, password, ...tenant })
+    return afterFactor(visit, calls, answer as SignInAnswer)
   },
 })
+
+/**
+ * The tenant of an application, where it has its members sign in by a connection: it refuses a password at once, except an owner's. All
+ * others are entered once the person is known.
+ */
+async function tenantToEnter({ db }: Deps, { tenantId }: Visit): Promise<{ tenant_id?: string }> {
+  if (tenantId === null) return {}
+  const isRequired = await readAsSystem(db, reason, (read) => requiresSso(read, tenantId))
+  return isRequired ? { tenant_id: tenantId } : {}
+}
+
+const reason = 'a sign-in asks what an organisation requires before its person is known'
 
 /** Asks for the password, or offers a link instead: for any address, so that it does not tell which are known. */
 export function passwordForm(deps: Deps, visit: Visit): Shown {
   const { texts, flow } = visit
   if (!flow.email) return go('')
+  const who = html`<p class="who"><span>${flow.email}</span> ${link(visit, 'address', texts.change)}</p>\n`
+  if (visit.refusal?.code === 'sso_required')
+    return page(texts.address.title, html`${who}${refusalOf(visit)}`)
   return page(
     texts.password.title,
-    html`<p class="who"><span>${flow.email}</span> ${link(visit, 'address', texts.change)}</p>
-${refusalOf(visit, 'password')}${form(
-  visit,
-  'password',
-  html`<input type="hidden" name="email" value="${flow.email}" autocomplete="username">
+    html`${who}${refusalOf(visit, 'password')}${form(
+      visit,
+      'password',
+      html`<input type="hidden" name="email" value="${flow.email}" autocomplete="username">
 ${field(visit, {
   name: 'password',
   label: texts.password.label,
@@ -36,7 +55,7 @@ ${field(visit, {
   autocomplete: 'current-password',
   more: html`maxlength="1024" autofocus`,
 })}${button(texts.address.title)}`,
-)}
+    )}
 ${mailsLinks(deps) ? form(visit, 'mailed-link', button(texts.mailedLink.send, { quiet: true })) : null}
 <p class="aside">${link(visit, 'forgot', texts.password.forgot)}</p>`,
   )

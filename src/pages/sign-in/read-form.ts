@@ -33,3 +33,15 @@ export function formReader(limit: number): (http: Context) => Promise<Record<str
 
 /** The fields of a form of our own pages. */
 export const readForm = formReader(smallBody)
+
+/**
+ * Throws 403 `cross_site_request` for a form that a page of another site sent, by the browser's word: `Sec-Fetch-Site`, or
+ * `Origin` where that is absent (plain http). `publicUrl` names the origin.
+ */
+export function refuseForeignForms(publicUrl: () => string, http: Context): void {
+  const site = http.get('sec-fetch-site')
+  const origin = http.get('origin')
+  const isOwn = site === '' ? origin === new URL(publicUrl()).origin : site === 'same-origin'
+  if (!isOwn)
+    throw new ApiError(403, 'cross_site_request', 'These forms are taken from their own pages only.')
+}

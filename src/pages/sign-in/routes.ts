@@ -8,20 +8,20 @@ import { invitationPages, isLive } from '../links/invitation.ts'
 import { isLinkPage, linkPages } from '../links/link-pages.ts'
 import { magicLinkPage, magicLinkScript } from '../links/magic-link.ts'
 import { addressPage } from './address.ts'
-import { lookOfQuery } from './brand.ts'
+import { nameTenant } from './brand.ts'
 import type { Calls, PageDeps } from './calls.ts'
 import { codePages } from './code.ts'
 import { button, form, link, nextStep, pageUrl, sentenceOf } from './elements.ts'
 import { isFormOf, readFlow } from './flow.ts'
 import { forgotPages } from './forgot.ts'
+import { otherWayPage } from './home-realm.ts'
 import type { Look } from './layout.ts'
 import { lookFiles } from './look-files.ts'
 import { mailedLinkPages } from './mailed-link.ts'
 import { visitOf } from './open-visit.ts'
 import { passkeyPages } from './passkey.ts'
 import { passwordPage } from './password.ts'
-import { formReader, readForm } from './read-form.ts'
-import { refuseForeignForms } from './refuse-foreign-forms.ts'
+import { formReader, readForm, refuseForeignForms } from './read-form.ts'
 import { registerPages } from './register.ts'
 import { sessionPages } from './session.ts'
 import { setUpPages } from './set-up.ts'
@@ -36,6 +36,7 @@ import { files, write } from './write-page.ts'
 export function signInPages(deps: PageDeps, calls: Calls, more: readonly SignInPage[] = []): Middleware {
   const pages: SignInPage[] = [
     addressPage(deps),
+    otherWayPage,
     ...passkeyPages(deps, calls),
     passwordPage(deps, calls),
     ...mailedLinkPages(deps, calls),
@@ -127,7 +128,7 @@ const showing =
   (deps: PageDeps, look: Look, { show }: SignInPage): Middleware =>
   async (http) => {
     const visit = visitOf(deps, http, {})
-    await lookOfQuery(deps, visit)
+    await nameTenant(deps, visit)
     await answer(http, look, visit, await show(visit))
   }
 
@@ -139,6 +140,7 @@ const submitting =
     http.state.form = form
     const visit = visitOf(deps, http, form)
     assertOwnForm(deps, visit, takesLate === true)
+    await nameTenant(deps, visit)
     try {
       await answer(http, look, visit, await submit!(visit))
     } catch (thrown) {
@@ -203,9 +205,13 @@ async function answer(http: Context, look: Look, visit: Visit, shown: Shown): Pr
 }
 
 /** Browsers check `form-action` along all redirects after a form, so what may lead to another site is no redirect. */
-const leading = ({ texts }: Visit, to: string, { title, lead }: { title?: string; lead?: string }) => ({
+const leading = (
+  { texts }: Visit,
+  to: string,
+  { title, lead, aside }: { title?: string; lead?: string; aside?: Html },
+) => ({
   title: title ?? texts.leave.title,
-  content: html`<p>${lead ?? texts.leave.lead}</p>\n<p><a class="button" href="${to}">${texts.continue}</a></p>`,
+  content: html`<p>${lead ?? texts.leave.lead}</p>\n<p><a class="button" href="${to}">${texts.continue}</a></p>\n${aside ?? null}`,
   refresh: to,
 })
 

@@ -5,8 +5,8 @@ import { html } from '../../text/html.ts'
 import { signOutBrowser } from '../browser-session/change-cookies.ts'
 import { loginCookie } from '../browser-session/cookie.ts'
 import { cookieOf } from '../browser-session/credentials.ts'
-import { addressForm } from './address.ts'
-import { type Calls, type SignInAnswer, unlessSignedOut } from './calls.ts'
+import { beginning } from './address.ts'
+import type { Calls, PageDeps, SignInAnswer } from './calls.ts'
 import { button, form, link, refusalOf } from './elements.ts'
 import { forgetFlow } from './flow.ts'
 import { afterFactor } from './password.ts'
@@ -20,7 +20,7 @@ interface Received {
 }
 
 /** Pages for people who are signed in. */
-export const sessionPages = (deps: Deps, calls: Calls): SignInPage[] => {
+export const sessionPages = (deps: PageDeps, calls: Calls): SignInPage[] => {
   const invitationsTo = async ({ http }: Visit) =>
     ((await calls.invitations(http)) as { results: Received[] }).results
   const waits = async ({ http }: Visit) => (await cookieOf(deps, http, loginCookie))?.pending_id != null
@@ -32,7 +32,7 @@ export const sessionPages = (deps: Deps, calls: Calls): SignInPage[] => {
         const profile = await profileOf(calls, visit)
         if (profile)
           return visit.returnTo ? signedIn(visit) : signedInAs(visit, profile, await invitationsTo(visit))
-        return (await waits(visit)) ? go('code') : addressForm(deps, visit)
+        return (await waits(visit)) ? go('code') : beginning(deps, visit)
       },
     },
     {
@@ -42,9 +42,9 @@ export const sessionPages = (deps: Deps, calls: Calls): SignInPage[] => {
         return profile ? chooser(visit, profile) : go('')
       },
       async submit(visit) {
-        const entered = calls.switchTenant(visit.http, { tenant_id: visit.form.tenant_id }).catch(ifFactorDue)
-        const answer = (await unlessSignedOut(entered)) as SignInAnswer | null
-        return answer ? afterFactor(visit, calls, answer) : go('')
+        const entered = calls.switchTenant(visit.http, { tenant_id: visit.form.tenant_id })
+        const answer = await entered.catch(ifFactorDue).catch(ifSignedOut)
+        return answer ? afterFactor(visit, calls, answer as SignInAnswer) : go('')
       },
     },
     {
@@ -93,6 +93,12 @@ export const sessionPages = (deps: Deps, calls: Calls): SignInPage[] => {
 /** What an organisation answers that demands a second factor. */
 function ifFactorDue(error: unknown): SignInAnswer {
   if (error instanceof ApiError && error.code === 'otp_required') return error.members
+  throw error
+}
+
+/** There is no session any more. An organisation that asks for its connection says where. */
+function ifSignedOut(error: unknown): null {
+  if (error instanceof ApiError && error.status === 401 && error.code !== 'sso_required') return null
   throw error
 }
 

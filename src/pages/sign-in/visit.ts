@@ -2,6 +2,7 @@ import type { Context } from 'koa'
 import type { ApiError } from '../../errors.ts'
 import type { Texts } from '../../languages/en.ts'
 import type { Html } from '../../text/html.ts'
+import type { PageRequest } from './brand.ts'
 import type { Flow } from './flow.ts'
 
 /** One request to the pages. */
@@ -20,6 +21,10 @@ export interface Visit {
   formToken: string
   /** Where the sign-in leads to in the end; null: nowhere else. */
   returnTo: string | null
+  /** The tenant that the application names, or the address of the page; null: none. */
+  tenantId: string | null
+  /** The request of an application that was found at `returnTo`. */
+  request?: { at: string; found: Promise<PageRequest | null> }
   /** What the address names in the place of the page's parameters. */
   params: Readonly<Record<string, string>>
   /** The fields of the form that was sent; none for a GET. */
@@ -36,7 +41,7 @@ export type Shown =
   /** The end of the sign-in, or of the session: a path of the service. `title`: of the page in between, after a form. */
   | { kind: 'leave'; to: string; title?: string }
   /** A page of another site, such as one where the person signs in. */
-  | { kind: 'abroad'; to: string; title: string; lead: string }
+  | { kind: 'abroad'; to: string; title: string; lead: string; aside?: Html }
   /** JSON for the script of a page. */
   | { kind: 'data'; body: object }
 

@@ -187,7 +187,7 @@ const voucherRow = z.object({ is: z.enum(['owner', 'borrower']).nullable() })
 
 /**
  * As what a tenant can say whose an address is: as the owner of its verified domain, or as a tenant to which that one lends it; null: not
- * at all. Of a subdomain the nearest domain that a tenant verified counts. As the system role.
+ * at all. As the system role.
  */
 export async function findVoucher(
   read: Read,
@@ -232,4 +232,16 @@ export async function isInOneDomain(
     ),
   )
   return one != null && one === other
+}
+
+const leadingRow = z.object({ tenant_id: z.uuid(), lent_to: z.array(z.uuid()), leads: z.boolean() })
+
+/**
+ * The tenants to whose connections an address leads (`route: always`), or a domain: the owner of the domain, and those to which it lends
+ * it. As the system role.
+ */
+export async function listTenantsLedTo(read: Read, addressOrDomain: string): Promise<readonly string[]> {
+  const found = await read.maybeOne(sql.type(leadingRow)`
+    select tenant_id, lent_to, route = 'always' and ${reaches(addressOrDomain)} as leads ${nearestTo(addressOrDomain)}`)
+  return found?.leads ? [found.tenant_id, ...found.lent_to] : []
 }

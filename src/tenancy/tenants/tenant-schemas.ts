@@ -25,7 +25,7 @@ const subjectIdMeaning =
   'By what searches name people: `email` is the verified address. A member without it is named by id'
 
 const ssoMeaning =
-  '`required`: members sign in by an active connection alone. Only a session by a connection can set it'
+  '`optional`: the pages that name the tenant offer its active connections. `required`: members sign in by one of them alone; only a session by a connection can set it'
 
 const newTenantBody = z.object({ name: tenantName, slug: slug.optional() })
 

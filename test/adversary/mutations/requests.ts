@@ -48,7 +48,7 @@ export const requestsMutations: readonly Mutation[] = [
   {
     what: 'the sign-in pages take the forms of other sites',
     attacks: ['sign-in-pages'],
-    file: 'src/pages/sign-in/refuse-foreign-forms.ts',
+    file: 'src/pages/sign-in/read-form.ts',
     find: "site === 'same-origin'",
     replace: 'true',
   },

@@ -4,6 +4,8 @@ import type { Service } from '../../helpers/service.ts'
 /** What a browser without scripts sees of a page. */
 export interface SeenPage {
   status: number
+  /** Its path and query. */
+  at: string
   headers: Headers
   text: string
   /** The heading. */
@@ -56,6 +58,7 @@ export function openPages(
     if (answer.headers.get('content-type')?.startsWith('text/html')) assertLight(path, text)
     current = {
       status: answer.status,
+      at: path,
       headers: answer.headers,
       text,
       title: unescaped(/<h1>([^<]*)/.exec(text)?.[1] ?? ''),
