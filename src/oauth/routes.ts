@@ -5,7 +5,6 @@ import type { RequestOf } from '../pages/sign-in/brand.ts'
 import type { Calls, PageDeps } from '../pages/sign-in/calls.ts'
 import type { SignInPage } from '../pages/sign-in/visit.ts'
 import type { AnswerProtocol } from './answer-protocol.ts'
-import { isOfManifest } from './clients/client-id.ts'
 import { connectedPage } from './grants/connected-page.ts'
 import { whyNotOffered } from './offered.ts'
 import { isMetadata, nameMetadata, showResource } from './resources/protected-resource.ts'
@@ -50,17 +49,7 @@ export const requestFinder =
   (deps: Pick<Deps, 'db' | 'clock'>): RequestOf =>
   async (returnTo) => {
     if (!/^\/oauth\/(authorize|device)\//.test(returnTo)) return null
-    const waiting = await (await import('./waiting-request.ts')).findWaiting(deps, returnTo)
-    if (!waiting) return null
-    const { client, key, payload } = waiting
-    const { prompt = '', max_age: maxAge, organization, connection, ...hints } = payload.params
-    return {
-      name: client.name,
-      branding: client.branding,
-      tenantId: isOfManifest(key.id) ? null : key.tenantId,
-      ...{ organization, connection, loginHint: hints.login_hint, domainHint: hints.domain_hint },
-      isFresh: maxAge !== undefined || prompt.split(' ').includes('login'),
-    }
+    return (await import('./waiting-request.ts')).findWaiting(deps, returnTo)
   }
 
 /** The pages of the sign-in that ask for consent and for the code of a device, and show to whom consent was given. */

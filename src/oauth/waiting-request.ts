@@ -4,10 +4,11 @@ import { readAsSystem, readInTenant } from '../database/executor/read.ts'
 import { asSystem } from '../database/executor/transaction.ts'
 import type { Deps } from '../deps.ts'
 import { ApiError } from '../errors.ts'
+import { type PageRequest, requestIn } from '../pages/sign-in/brand.ts'
 import type { PageDeps } from '../pages/sign-in/calls.ts'
 import { type Shown, signedIn, type Visit } from '../pages/sign-in/visit.ts'
 import { whyStopped } from './access/decide-access.ts'
-import { readClientId } from './clients/client-id.ts'
+import { type ClientKey, isOfManifest, readClientId } from './clients/client-id.ts'
 import { redirectHost } from './clients/client-schemas.ts'
 import { findUsableClient } from './clients/store.ts'
 import { interactionSeconds } from './provider.ts'
@@ -46,17 +47,39 @@ export async function findWaiting(deps: Pick<Deps, 'db' | 'clock'>, returnTo: st
   const key = payload && readClientId(payload.params.client_id)
   const scope = key && { tenantId: key.tenantId, userId: nilUuid }
   const client = scope && (await readInTenant(deps.db, scope, (read) => findUsableClient(read, key)))
-  return uid && payload && key && client ? { uid, payload, key, client } : null
+  return uid && payload && key && client
+    ? { uid, payload, key, client, ...pageRequest(payload, key, client) }
+    : null
+}
+
+/** What the pages of the sign-in ask of a request. */
+function pageRequest(
+  { params }: z.output<typeof interaction>,
+  { id, tenantId }: ClientKey,
+  { name, branding }: Pick<PageRequest, 'name' | 'branding'>,
+): PageRequest {
+  const { prompt = '', max_age: maxAge, organization, connection } = params
+  return {
+    name,
+    branding,
+    tenantId: isOfManifest(id) ? null : tenantId,
+    organization,
+    connection,
+    loginHint: params.login_hint,
+    domainHint: params.domain_hint,
+    isFresh: maxAge !== undefined || prompt.split(' ').includes('login'),
+  }
 }
 
 /** The request of an application that a page answers, at the end of `return_to`. Throws 400 when it is over. */
-export async function waitingRequest(deps: PageDeps, { returnTo, texts }: Visit) {
-  const waiting = await findWaiting(deps, returnTo)
-  if (!waiting) throw new ApiError(400, 'request_over', texts.consent.gone)
+export async function waitingRequest(deps: PageDeps, visit: Visit): Promise<Waiting> {
+  // It is the one of findWaiting, which the pages have read for their look.
+  const waiting = (await requestIn(deps, visit)) as Waiting | null
+  if (!waiting) throw new ApiError(400, 'request_over', visit.texts.consent.gone)
   return waiting
 }
 
-type Waiting = Awaited<ReturnType<typeof waitingRequest>>
+type Waiting = NonNullable<Awaited<ReturnType<typeof findWaiting>>>
 
 /** Where a request leads, as a person reads it. */
 export const hostOf = ({ payload: { params } }: Waiting, { device }: Visit['texts']): string =>

@@ -179,3 +179,25 @@ t.test('in another way, the right password opens the tenant to owners alone', as
   t.match((await signIn({ ...member, password: 'wrong' })).alert, /do not match/)
   t.match(await signIn(owner), { text: /name="code"|code/ })
 })
+
+t.test(
+  'the pages of an application have the look of its tenant, whatever the address of the page names',
+  async (t) => {
+    const [owner, other] = [await service.signUp(), await service.signUp()]
+    const brand = ({ tenantId }: Client, name: string) =>
+      query(
+        database,
+        `update tenants set settings = settings || '{"sso": "optional", "branding": {"name": "${name}"}}' where id = '${tenantId}'`,
+      )
+    await brand(owner, 'Nordwind')
+    await brand(other, 'Südwind')
+    await connect(other, 'Südwind ID')
+    const shop = await openApplication(service, owner)
+    const pages = openPages(service)
+    const { at } = await pages.visit((await request(shop)).path)
+    const seen = await pages.visit(at.replace(owner.tenantId, other.tenantId))
+    t.match(seen.text, /Nordwind/)
+    t.notMatch(seen.text, /Südwind/)
+    t.match((await openPages(service).visit(`/sign-in/?organization=${other.tenantId}`)).text, /Südwind ID/)
+  },
+)
