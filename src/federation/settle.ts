@@ -81,11 +81,11 @@ export async function settle(
   if (standing?.isInvited) throw await inviteInstead(deps, standing, said.email!, requestInfo)
   if (hereId !== null && hereId !== account?.id) return { kind: 'held', waitsFor: 'person' }
   if (account?.is_active === false) throw signInRefused('The account of this person is disabled.')
-  if (standing)
-    await assertMayJoin(deps, standing, { userId: account?.id ?? null, email: said.email! }, requestInfo)
   // The people of an organisation come from one address.
   if (!account && !standing) await deps.limiters.take(registerUses(requestInfo.ip))
   await deps.limiters.take(signInUses(account?.email ?? said.email!))
+  if (standing)
+    await assertMayJoin(deps, standing, { userId: account?.id ?? null, email: said.email! }, requestInfo)
   const at = deps.clock()
   const isOurs = await asSystem(deps.db, reason, async (tx) => {
     if (known) noteAddress(tx, { id: known.id, email: said.email })

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
+import { untilLocked } from '../helpers/lock-waits.ts'
 import { proveAddress } from '../helpers/prove-address.ts'
-import { query, rowsOf } from '../helpers/query.ts'
+import { query, rowsOf, withClient } from '../helpers/query.ts'
 import { type Client, type Json, startService } from '../helpers/service.ts'
 import { openPages } from '../pages/sign-in/page-client.ts'
 import { expect } from '../tenancy/staff.ts'
@@ -308,6 +309,25 @@ t.test('a mapping gives nothing above its activator, and no one becomes an owner
   t.equal((await through(id, { sub, email, groups: ['all'] })).status, 200)
   t.same(await rolesAt(email, owner), ['Grown connection', 'member manual'])
   t.match(await membershipsAt(email), [{ department_id: null }], 'a department that is gone')
+})
+
+t.test('no role of a connection outlives it, also of a sign-in at the same time', async (t) => {
+  const mapping = [{ claim: 'groups', value: 'all', roles: ['auditor'] }]
+  const { owner, domain, id } = await joinable({ mapping })
+  const [email, sub] = [`ada@${domain}`, randomUUID()]
+  await through(id, { sub, email })
+  const { back } = await leaving(id, { sub, email, groups: 'all' })
+  await withClient(database, async (held) => {
+    await held.query('begin')
+    await held.query(`select 1 from memberships where email = '${email}' for update`)
+    const signingIn = back()
+    await untilLocked(database, [signingIn])
+    const deletion = owner.delete(`/api/v1/connections/${id}/`)
+    await untilLocked(database, [signingIn, deletion])
+    await held.query('rollback')
+    await Promise.all([signingIn, expect(204, deletion)])
+  })
+  t.same(await rolesAt(email, owner), ['member manual'])
 })
 
 t.test('another address gets an invitation, and the page says the same to all', async (t) => {
