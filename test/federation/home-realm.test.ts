@@ -178,6 +178,15 @@ t.test('in another way, the right password opens the tenant to owners alone', as
   t.match(refused.text, new RegExp(`/sign-in/with/${id}/\\?return_to=`))
   t.match((await signIn({ ...member, password: 'wrong' })).alert, /do not match/)
   t.match(await signIn(owner), { text: /name="code"|code/ })
+
+  t.comment('one who is signed in elsewhere is told where, too')
+  const pages = openPages(service)
+  await pages.visit('/sign-in/')
+  await pages.send({ email: member.email })
+  await pages.send({ password: member.password })
+  await pages.visit('/sign-in/organisation/')
+  const chosen = await pages.send({ tenant_id: boss.tenantId })
+  t.match(chosen, { alert: /own identity provider/, text: new RegExp(`/sign-in/with/${id}/"`) })
 })
 
 t.test(
