@@ -1,13 +1,15 @@
 import t from 'tap'
+import { eventsOf, openDatabase } from '../helpers/event-log.ts'
 import { untilLocked } from '../helpers/lock-waits.ts'
 import { proveAddress } from '../helpers/prove-address.ts'
 import { rowsOf, withClient } from '../helpers/query.ts'
 import { startService, tokenIn } from '../helpers/service.ts'
 import { expect } from '../tenancy/staff.ts'
-import { memberOf, openFirm, patch, scimError, user } from './open-directory.ts'
+import { memberOf, openDirectory, openFirm, patch, scimError, user } from './open-directory.ts'
 
 const service = await startService(t)
 const { superuser } = service.databases
+const database = await openDatabase(t, service)
 const foundFirm = () => openFirm(service)
 const active = (value: boolean) => patch({ op: 'replace', path: 'active', value })
 const named = (value: string) => patch({ op: 'replace', path: 'externalId', value })
@@ -251,4 +253,48 @@ t.test('who accepts an invitation is described with the next change', async (t) 
   await expect(200, person.post('/api/v1/invitations/accept/', { token }))
   await expect(200, directory.put(`/Users/${id}`, sent))
   t.match(await memberOf(owner, members, person.email), { department_id: sales.id })
+})
+
+t.test('two directories at once make no member twice and lose no event', async (t) => {
+  const { owner, directory, domain, members } = await foundFirm()
+  const other = await openDirectory(service, owner)
+  const both = [directory, other]
+  const names = Array.from({ length: 12 }, (_, i) => `p${i}@${domain}`)
+  const made = await Promise.all(names.flatMap((name) => both.map((one) => one.post('/Users', user(name)))))
+  const statuses = made.map(({ status }) => status)
+  t.equal(statuses.filter((status) => status === 201).length, names.length)
+  t.equal(statuses.filter((status) => status === 409).length, names.length)
+  const ids = made.filter(({ status }) => status === 201).map(({ body }) => body.id as string)
+  const group = await expect(201, directory.post('/Groups', { displayName: 'All' }))
+  await Promise.all(
+    ids.flatMap((id) =>
+      both.map((one) =>
+        one.patch(`/Groups/${group.id}`, patch({ op: 'add', path: 'members', value: [{ value: id }] })),
+      ),
+    ),
+  )
+  t.equal((await directory.get(`/Groups/${group.id}`)).body.members.length, ids.length)
+  const off = await Promise.all(
+    ids.flatMap((id) => both.map((one) => one.patch(`/Users/${id}`, active(false)))),
+  )
+  t.ok(
+    off.every(({ status }) => status === 200),
+    'each is told the same',
+  )
+  const { results } = await expect(200, owner.get(`${members}?status=suspended&page_size=50`))
+  t.equal(results.length, ids.length)
+  const [{ changed }] = await rowsOf(
+    superuser,
+    `select count(*)::int as changed from audit_log where tenant_id = '${owner.tenantId}' and action = 'member:update' and changes ? 'status'`,
+  )
+  t.equal(changed, ids.length, 'each member is suspended once')
+  const events = await eventsOf(database, owner.tenantId)
+  for (const id of ids)
+    t.same(
+      events
+        .filter(({ subject }) => subject === id)
+        .map(({ type }) => type)
+        .toSorted(),
+      ['directory.user_created', 'directory.user_updated', 'tenant.member_added', 'tenant.member_updated'],
+    )
 })
