@@ -74,6 +74,10 @@ export type Domain = { id: string; domain: string; status: "pending" | "verified
 
 export type DomainLoan = { tenant: string }
 
+export type DirectoryOverview = { users: number; groups: number; last_request_at: string | null }
+
+export type DirectoryGroup = { id: string; display_name: string; members: number; created_at: string }
+
 export type DirectoryRequest = { id: string; at: string; method: string; path: string; status: number; detail: string | null; request_id: string }
 
 export type DirectoryRule = { id: string; group: string; group_name: string; roles: (string)[]; department_id: string | null; created_at: string }
@@ -361,6 +365,8 @@ export interface Operations {
   'GET /domains/{id}/loans/': { query: {  }; body: undefined; answer: { results: (DomainLoan)[] } }
   'POST /domains/{id}/loans/': { query: {  }; body: { tenant: string }; answer: DomainLoan; stored: true }
   'DELETE /domains/{id}/loans/{tenant}/': { query: {  }; body: undefined; answer: undefined; stored: true }
+  'GET /directory/': { query: {  }; body: undefined; answer: DirectoryOverview }
+  'GET /directory/groups/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; created_at__gte?: string; created_at__lte?: string; search?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (DirectoryGroup)[]; count: number | null } }
   'GET /directory/log/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; failed?: boolean; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (DirectoryRequest)[] } }
   'GET /directory/rules/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; group?: string; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (DirectoryRule)[]; count: number | null } }
   'POST /directory/rules/': { query: {  }; body: { group: string; roles?: (string)[]; department_id?: string | null }; answer: DirectoryRule; stored: true }

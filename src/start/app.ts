@@ -10,6 +10,7 @@ import { resourceRoutes } from '../authorization/resources/routes.ts'
 import { searchRoutes } from '../authorization/search/routes.ts'
 import type { Deps } from '../deps.ts'
 import { directoryLogRoutes } from '../directory/log/routes.ts'
+import { directoryRoutes } from '../directory/overview/routes.ts'
 import { directoryRuleRoutes } from '../directory/rules/routes.ts'
 import { scim } from '../directory/scim.ts'
 import { activityRoutes } from '../events/activity/routes.ts'
@@ -91,6 +92,7 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...invitationRoutes(deps),
   ...connectionRoutes(deps),
   ...domainRoutes(deps),
+  ...directoryRoutes(deps),
   ...directoryLogRoutes(deps),
   ...directoryRuleRoutes(deps),
   ...attributeRoutes(deps),

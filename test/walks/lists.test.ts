@@ -40,6 +40,7 @@ t.test('the rows of every list are decided by the action of their detail', async
       '/api/v1/auth/passkeys',
       '/api/v1/auth/sessions',
       '/api/v1/connections/:id/sign-ins',
+      '/api/v1/directory/groups',
       '/api/v1/directory/log',
       '/api/v1/directory/rules',
       '/api/v1/domains/:id/loans',
