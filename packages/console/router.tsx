@@ -37,6 +37,7 @@ export const router = createRouter({
     inOrganisation('/invitations', 'InvitationsPage'),
     inIntegrations('/connections', 'ConnectionsPage'),
     inIntegrations('/connections/$id', 'ConnectionPage'),
+    inIntegrations('/directory', 'DirectoryPage'),
     inIntegrations('/domains', 'DomainsPage'),
     inIntegrations('/domains/$id', 'DomainPage'),
     inIntegrations('/service-accounts', 'AccountsPage'),

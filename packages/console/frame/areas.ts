@@ -19,6 +19,7 @@ export const areas: { title: string; links: AreaLink[] }[] = [
       { to: '/', label: texts.nav.overview, icon: 'home', needs: 'audit:list' },
       { to: '/organisation', label: texts.nav.settings, icon: 'building', needs: 'tenant:update' },
       { to: '/connections', label: texts.nav.connections, icon: 'link', needs: 'connection:list' },
+      { to: '/directory', label: texts.nav.directory, icon: 'people', needs: 'directory:read' },
       { to: '/domains', label: texts.nav.domains, icon: 'globe', needs: 'domain:list' },
     ],
   },

@@ -45,6 +45,7 @@ export const texts = {
     overview: 'Overview',
     settings: 'Settings',
     connections: 'Connections',
+    directory: 'Directory',
     domains: 'Domains',
     profile: 'Profile',
     security: 'Security',
