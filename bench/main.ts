@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { defaulted, flag, namesOf, optional, wholeNumber } from '../src/cli/options.ts'
 import { scriptOptions } from '../src/cli/script-options.ts'
 import { reportAndExit } from '../src/start/stop-signal.ts'
+import { measureConnections } from './connections.ts'
 import { measureCurves } from './curves.ts'
 import { measureDecisions } from './decisions.ts'
 import { measureDistributed } from './distributed.ts'
@@ -30,6 +31,7 @@ const parts = [
   'requests',
   'single',
   'pages',
+  'connections',
   'oauth',
   'start',
   'flood',
@@ -151,6 +153,13 @@ const measure: Record<Part, (chosen: Suite[]) => Promise<Measured>> = {
       const about =
         'ms, one browser. A form includes the page that it leads to. `p99 beside`: without the hash of a password (the p99 of a bare comparison in the same run), and without the time that hides whether an address is used.'
       return section('Pages', `${about}\n\n${table(rows)}`, rows)
+    }),
+  connections: () =>
+    withStage(async (stage) => {
+      const rows = await measureConnections(stage, values.quick ? 500 : 2_000)
+      const about =
+        'ms, one browser, in turns beside one connection and beside 10,000 of as many tenants, each with a domain. A form includes the page that it leads to.'
+      return section('Connections', `${about}\n\n${table(rows)}`, rows)
     }),
   oauth: () =>
     withStage(async (stage) => {
