@@ -9,7 +9,7 @@ export const linking: Attack = {
     const ends: (() => unknown)[] = []
     const provider = await startProvider({ teardown: (end) => void ends.push(end as () => unknown) })
     const service = await stage.fresh({ workers: false, env: settingsFor(provider) })
-    const every = stage.pick(3, 2, 1)
+    const every = stage.pick(5, 3, 1)
     const chosen = rows.filter((_, n) => n % every === 0)
     for await (const { row, seen, expected } of tryRows(service, provider, chosen)) {
       const [is, due] = [JSON.stringify(seen), JSON.stringify(expected)]

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { changesOf, readRows } from '../helpers/changed-rows.ts'
 import { colleague } from '../helpers/colleague.ts'
+import { proveAddress } from '../helpers/prove-address.ts'
 import { query, rowsOf } from '../helpers/query.ts'
 import type { Client, Service } from '../helpers/service.ts'
-import { openPages } from '../pages/sign-in/page-client.ts'
+import { openPages, type SeenPage } from '../pages/sign-in/page-client.ts'
 import type { Provider } from './provider.ts'
 import { tenantProvider } from './tenant-provider.ts'
 
@@ -18,8 +19,11 @@ const upstreams = [
   'lost domain',
   'foreign domain',
 ] as const
-/** Whose account has the address. Of a connection, all but the stranger are members; the last two must not enter by it. */
-const accounts = ['none', 'unproven', 'proven', 'inactive', 'stranger', 'suspended', 'may do more'] as const
+/** Whose account has the address. Of a connection, all but strangers are members; the last two must not enter by it. */
+const accounts = [
+  ...(['none', 'unproven', 'proven', 'inactive'] as const),
+  ...(['stranger', 'unproven stranger', 'suspended', 'may do more'] as const),
+] as const
 
 export interface Row {
   upstream: (typeof upstreams)[number]
@@ -28,55 +32,82 @@ export interface Row {
   /** The identity is linked to the account. */
   isKnown: boolean
   isOtherHere: boolean
+  /** New people join by the connection: `jit` is `verified_domains`. */
+  brings: boolean
 }
 
-type Outcome = 'in' | 'refused' | 'address' | 'mail' | 'person'
+type Outcome = 'in' | 'refused' | 'invited' | 'address' | 'mail' | 'person'
 
 const ofProviders = (upstream: Row['upstream']) => upstream === 'authority' || upstream === 'no authority'
 const both = [true, false]
 
 export const rows: readonly Row[] = upstreams.flatMap((upstream) =>
-  accounts
-    .slice(0, ofProviders(upstream) ? 4 : undefined)
-    .flatMap((account) =>
-      both.flatMap((namesAddress) =>
-        (account === 'none' ? [false] : both).flatMap((isKnown) =>
-          both.map((isOtherHere) => ({ upstream, account, namesAddress, isKnown, isOtherHere })),
+  accounts.slice(0, ofProviders(upstream) ? 4 : undefined).flatMap((account) =>
+    both.flatMap((namesAddress) =>
+      (account === 'none' ? [false] : both).flatMap((isKnown) =>
+        both.flatMap((isOtherHere) =>
+          (ofProviders(upstream) ? [false] : both).map((brings) => ({
+            ...{ upstream, account, namesAddress, isKnown, isOtherHere, brings },
+          })),
         ),
       ),
     ),
+  ),
 )
 
-function outcomeOf({ upstream, account, namesAddress, isKnown, isOtherHere }: Row): Outcome {
+const isStranger = ({ account }: Row) => ['none', 'stranger', 'unproven stranger'].includes(account)
+
+const isShut = (account: Row['account']) => account === 'suspended' || account === 'may do more'
+
+function outcomeOf(row: Row): Outcome {
+  const { upstream, account, namesAddress, isKnown, isOtherHere, brings } = row
   if (ofProviders(upstream)) {
     if (!isKnown && !namesAddress) return 'address'
     if (!isKnown && upstream === 'no authority') return 'mail'
   } else {
-    const mayEnter = ['unproven', 'proven', 'inactive'].includes(account)
-    const isVouchedFor = upstream === 'own domain' || (upstream === 'lent domain' && account !== 'unproven')
-    if (!mayEnter || !(isKnown || (namesAddress && isVouchedFor))) return 'refused'
+    const isMember = !isStranger(row)
+    if (isMember && isKnown && isShut(account)) return 'refused'
+    if (!(isMember && isKnown)) {
+      const isOfDomain = upstream === 'own domain' || upstream === 'lent domain'
+      if (brings && namesAddress && !isOfDomain) return 'invited'
+      // A borrowed domain says nothing of an account that did not prove its address.
+      const isVouchedFor =
+        namesAddress && (upstream === 'own domain' || isKnown || !/unproven/.test(account)) && isOfDomain
+      if (!isVouchedFor || isShut(account) || !(isMember || brings)) return 'refused'
+    }
   }
   if (isOtherHere) return 'person'
   return account === 'inactive' ? 'refused' : 'in'
 }
 
 const session = ['+browser_sessions', '+refresh_families', '+sessions']
-const ownTenant = [
-  ...['+membership_roles', '+memberships', '+person_memberships', '+tenants'],
-  ...Array(4).fill('+roles'), // those of the system
-]
+const membership = ['+membership_roles', '+memberships', '+person_memberships']
+const ownTenant = [...membership, '+tenants', ...Array(4).fill('+roles')] // those of the system
 
 /** The rows that change: no others do. */
-function changesIn({ upstream, account, isKnown }: Row, outcome: Outcome): string[] {
+function changesIn(row: Row, outcome: Outcome): string[] {
+  const { upstream, account, isKnown } = row
   if (outcome === 'mail') return account === 'none' ? ['+users', ...ownTenant] : []
+  // Members get none, unless the address is not proven to be theirs.
+  if (outcome === 'invited') return isStranger(row) || /unproven/.test(account) ? ['+invitations'] : []
   if (outcome !== 'in') return []
-  if (isKnown) return ['~federated_identities', ...session]
-  const linked = ['+federated_identities', ...session]
-  if (account === 'none') return [...linked, '+users', ...ownTenant, '+otp_devices', '+sign_in_places']
-  if (account === 'proven') return [...linked, '+link_tokens']
-  // A first proof: sessions from before end, no membership counts as entered, and the person gets a fresh tenant.
-  const forgotten = Array(ofProviders(upstream) ? 1 : 2).fill('~memberships')
-  return [...linked, '+link_tokens', '~users', '~sessions', ...forgotten, ...ownTenant, '+otp_devices']
+  const isFirstProof = !isKnown && /unproven/.test(account)
+  const joins = !ofProviders(upstream) && isStranger(row)
+  const isNew = account === 'none'
+  return [
+    ...session,
+    isKnown ? '~federated_identities' : '+federated_identities',
+    ...(isNew ? ['+users', '+sign_in_places', '+otp_devices'] : []),
+    // A mail undoes the link.
+    ...(isKnown || isNew ? [] : ['+link_tokens']),
+    // A mail leads out of the tenant.
+    ...(joins && !isNew ? ['+link_tokens'] : []),
+    ...(joins ? membership : []),
+    // Sessions from before end, no membership counts as entered, and the person gets a fresh tenant.
+    ...(isFirstProof ? ['~users', '~sessions', '~memberships', '+otp_devices'] : []),
+    ...(isFirstProof && !ofProviders(upstream) && !joins ? ['~memberships'] : []),
+    ...(isFirstProof || (isNew && !joins) ? ownTenant : []),
+  ]
 }
 
 const titles: Record<string, Outcome> = {
@@ -84,6 +115,8 @@ const titles: Record<string, Outcome> = {
   'Look into your mailbox': 'mail',
   'Someone is signed in': 'person',
 }
+const seenAs = ({ status, title, text }: SeenPage): Outcome =>
+  status !== 403 ? (titles[title] ?? 'in') : text.includes('you get a mail') ? 'invited' : 'refused'
 
 /** The settings of a service for {@link tryRows}. */
 export const settingsFor = ({ issuer, clientId: client_id, clientSecret: client_secret }: Provider) => ({
@@ -110,14 +143,15 @@ export async function* tryRows(service: Service, provider: Provider, chosen: rea
   const tenants = tenantProvider(service, provider)
   const { connect, verify, moveTo } = tenants
   const [owner, lender] = [await service.signUp(), await service.signUp()]
+  await proveAddress(service, owner) // only who did invites
   const domain = () => `${randomUUID()}.example`
   const domains = { 'own domain': domain(), 'lent domain': domain(), 'lost domain': domain() }
   await verify(owner, domains['own domain'])
   await verify(owner, domains['lost domain'], { status: 'lost' })
   await verify(lender, domains['lent domain'], { lentTo: [owner.tenantId] })
-  const connection = await connect(owner)
+  const [plain, bringing] = [await connect(owner), await connect(owner, { jit: 'verified_domains' })]
   const activator = '{"systemRoles":["admin"],"permissions":[]}'
-  await query(database, `update connections set activator = '${activator}' where id = '${connection}'`)
+  await query(database, `update connections set activator = '${activator}'`)
   const here = openPages(service)
   await tenants.through(
     'authority',
@@ -125,13 +159,14 @@ export async function* tryRows(service: Service, provider: Provider, chosen: rea
     here,
   )
 
-  const make = async ({ upstream, account }: Row, email: string): Promise<Client | null> => {
+  const make = async (row: Row, email: string): Promise<Client | null> => {
+    const { upstream, account } = row
     if (account === 'none') return null
-    const isMember = !ofProviders(upstream) && account !== 'stranger'
+    const isMember = !ofProviders(upstream) && !isStranger(row)
     const role = account === 'may do more' ? 'owner' : 'member'
     const made = isMember ? await colleague(service, owner, role) : await service.signUp()
     await moveTo(made, email)
-    if (account !== 'unproven')
+    if (!/unproven/.test(account))
       await query(database, `update users set email_verified_at = now() where id = '${made.id}'`)
     if (account === 'inactive')
       await query(database, `update users set is_active = false where id = '${made.id}'`)
@@ -151,7 +186,8 @@ export async function* tryRows(service: Service, provider: Provider, chosen: rea
     )
 
   for (const row of chosen) {
-    const { upstream, isKnown, isOtherHere, namesAddress } = row
+    const { upstream, isKnown, isOtherHere, namesAddress, brings } = row
+    const connection = brings ? bringing : plain
     const at = upstream in domains ? domains[upstream as keyof typeof domains] : domain()
     const [email, sub] = [`${randomUUID()}@${at}`, randomUUID()]
     const user = await make(row, email)
@@ -162,7 +198,7 @@ export async function* tryRows(service: Service, provider: Provider, chosen: rea
     const before = await readRows(database)
     const said = { sub, email_verified: true, ...(namesAddress && { email }) }
     const { seen } = await tenants.through(id, said, pages)
-    const outcome = seen.status === 403 ? 'refused' : (titles[seen.title] ?? 'in')
+    const outcome = seenAs(seen)
     const changes = changesOf(before, await readRows(database))
     const [session] = await rowsOf(
       database,
