@@ -20,6 +20,7 @@ import { privileges } from './privileges.ts'
 import { races } from './races.ts'
 import { roleMatrix } from './role-matrix.ts'
 import { rows } from './rows.ts'
+import { samlForgeries } from './saml-forgeries.ts'
 import { secondFactors } from './second-factors.ts'
 import { signInPages } from './sign-in-pages.ts'
 import { stateMachines } from './state-machines.ts'
@@ -55,4 +56,5 @@ export const attacks: readonly Attack[] = [
   openidFuzz,
   linking,
   hostileProvider,
+  samlForgeries,
 ]

@@ -1,6 +1,7 @@
 import type { Mutation } from './mutation.ts'
 import { applicationsMutations } from './mutations/applications.ts'
 import { factorsMutations } from './mutations/factors.ts'
+import { federationMutations } from './mutations/federation.ts'
 import { impersonationsMutations } from './mutations/impersonations.ts'
 import { requestsMutations } from './mutations/requests.ts'
 import { sessionsMutations } from './mutations/sessions.ts'
@@ -14,4 +15,5 @@ export const mutations: readonly Mutation[] = [
   ...tenantsMutations,
   ...requestsMutations,
   ...applicationsMutations,
+  ...federationMutations,
 ]
