@@ -7,10 +7,9 @@ import { recordChange } from '../../messages/audit/record-change.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { Caller } from '../../request/caller.ts'
 import { checkedGifts } from '../../tenancy/members/check-gifts.ts'
-import { findGroup } from '../groups/store.ts'
 import { giveAndRecord } from './apply-rules.ts'
 import { auditedRule, type NewRule } from './rule-schemas.ts'
-import { countRules, insertRule, type RuleRow } from './store.ts'
+import { countRules, findGroupName, insertRule, type RuleRow } from './store.ts'
 
 const maxRules = 500
 
@@ -21,11 +20,11 @@ export async function createRule(tx: Tx, { clock }: Deps, caller: Caller, body: 
   const at = clock()
   const id = timeOrderedId(at)
   await lockTenant(tx, tenantId)
-  const [group, count] = await Promise.all([
-    findGroup(tx, { tenantId, id: groupId }),
+  const [groupName, count] = await Promise.all([
+    findGroupName(tx, { tenantId, id: groupId }),
     countRules(tx, tenantId),
   ])
-  if (!group) throw invalidField('group', 'The directory sent no group with this id.', 'unknown')
+  if (groupName === null) throw invalidField('group', 'The directory sent no group with this id.', 'unknown')
   if (count >= maxRules)
     throw new ApiError(409, 'limit_reached', `A tenant can have at most ${maxRules} rules.`)
   const [roleIds = []] = await checkedGifts(tx, caller, [body], {
@@ -36,7 +35,7 @@ export async function createRule(tx: Tx, { clock }: Deps, caller: Caller, body: 
   const rule = {
     id,
     group_id: groupId,
-    group_name: group.display_name,
+    group_name: groupName,
     roles: roleIds.toSorted(),
     department_id: departmentId,
     created_at: at,

@@ -64,6 +64,11 @@ interface RuleKey {
 export const findRule = (read: Read, { tenantId, id }: RuleKey): Promise<RuleRow | null> =>
   read.maybeOne(sql.type(ruleRow)`select ${columns(tenantId)} from ${rules(tenantId)} and r.id = ${id}`)
 
+/** The name of a group, or null. The store of groups would load the filters of SCIM, which most processes never need. */
+export const findGroupName = (read: Read, { tenantId, id }: RuleKey): Promise<string | null> =>
+  read.maybeOneFirst(sql.type(nameRow)`
+    select display_name as name from directory_groups where tenant_id = ${tenantId} and id = ${id}`)
+
 interface NewRule extends RuleKey {
   groupId: string
   roleIds: readonly string[]
