@@ -145,3 +145,9 @@ t.test('statements that add, or remove what a published release does not use, ar
   ])
     t.same(lossesOf(statement), [], statement)
 })
+
+t.test('no two migrations share a number, but the pairs that landed so', async (t) => {
+  const numbers = names.map((name) => name.slice(0, 4))
+  const twice = numbers.filter((number, at) => numbers.indexOf(number) !== at)
+  t.same(twice, ['0121', '0172', '0173'])
+})
