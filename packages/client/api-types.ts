@@ -445,7 +445,7 @@ export interface Operations {
   'PATCH /oauth-resources/{id}/': { query: {  }; body: { identifier?: string; name?: string; scopes?: ({ permission: string; description?: string })[]; client_ids?: (string)[] }; answer: OAuthResource; stored: true }
   'DELETE /oauth-resources/{id}/': { query: {  }; body: undefined; answer: undefined; stored: true }
   'GET /service-accounts/{id}/trusts/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (Trust)[]; count: number | null } }
-  'POST /service-accounts/{id}/trusts/': { query: {  }; body: { issuer: string; audience?: string; claims: Record<string, string>; scopes: (string)[]; jwks?: { keys: (Record<string, unknown>)[] } | null; expires_at?: string | null }; answer: Trust; stored: true }
+  'POST /service-accounts/{id}/trusts/': { query: {  }; body: { issuer: string; audience?: string; claims: Record<string, string>; scopes: (string)[]; jwks?: { keys: (Record<string, unknown>)[] } | null; expires_at?: string | null; current_password?: string }; answer: Trust; stored: true }
   'DELETE /service-accounts/{id}/trusts/{tid}/': { query: {  }; body: undefined; answer: undefined; stored: true }
   'GET /applications/': { query: {  }; body: undefined; answer: { applications: (Application)[] } }
   'GET /application/events/': { query: { after?: string; page_size?: number }; body: undefined; answer: AllEventsPage }

@@ -23,6 +23,7 @@ import { useMay, useProfile } from '../session/session.ts'
 import { AccountForm, type Opened } from './account-form.tsx'
 import { tones } from './accounts-page.tsx'
 import { texts } from './texts.ts'
+import { TrustsCard } from './trusts-card.tsx'
 
 /** A service account: what it is, its keys, and what can be done with it. */
 export function AccountPage() {
@@ -63,6 +64,7 @@ function One({ opened }: { opened: Opened }) {
         </div>
       </Card>
       <KeyList calls={keysOf(id)} {...keyTexts.ofAccount} />
+      <TrustsCard account={id} />
     </Page>
   )
 }

@@ -7,7 +7,7 @@ import { recordChange } from '../../messages/audit/record-change.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { Caller } from '../../request/caller.ts'
 import { assertHolds, holderOf } from '../../tenancy/roles/grantable-roles.ts'
-import { assertMayActAs } from '../clients/assert-may-act-as.ts'
+import { holdAccount } from '../clients/assert-may-act-as.ts'
 import { clientIdOf } from '../clients/client-id.ts'
 import { permissionsAmong } from '../clients/client-schemas.ts'
 import { countTrusts, insertTrust, type TrustRow } from './store.ts'
@@ -40,7 +40,7 @@ export async function createTrust(
   if (endsAt !== null && endsAt <= at) throw invalidField('expires_at', 'Give a time to come.')
   assertHolds(holderOf(caller), permissionsAmong(scopes))
   // It locks the tenant.
-  await assertMayActAs(tx, deps, caller, { service_account_id: accountId })
+  await holdAccount(tx, caller, accountId)
   if ((await countTrusts(tx, { tenantId, accountId })) >= maxTrusts)
     throw new ApiError(409, 'limit_reached', `A service account can have at most ${maxTrusts} trusts.`)
   const row = {

@@ -1,6 +1,8 @@
 import type { Read } from '../../database/executor/read.ts'
 import type { Deps } from '../../deps.ts'
+import { assertCanEnrol } from '../../identity/otp/enrolment.ts'
 import { listing, pageAndCount, pageOf, together } from '../../lists/lists.ts'
+import { withoutPassword } from '../../request/guarded-call.ts'
 import { pathId } from '../../request/path-id.ts'
 import { type LoadTarget, type Route, route, type Target } from '../../request/route.ts'
 import { findAccount } from '../../tenancy/members/account-store.ts'
@@ -51,7 +53,7 @@ export const trustRoutes = (deps: Deps): Route[] => [
     tag,
     summary: 'Let workloads of another issuer act as a service account',
     description:
-      'A pipeline or a pod sends the JWT that its platform gives it to `/oauth/token`, with the id of the account as `client_id` (RFC 7523), and gets a token of 15 minutes. Needs a sign-in or a second factor within the last 10 minutes, and every permission of the account.',
+      'A pipeline or a pod sends the JWT that its platform gives it to `/oauth/token`, with the id of the account as `client_id` (RFC 7523), and gets a token of 15 minutes. Needs a sign-in or a second factor within the last 10 minutes, or `current_password`, and every permission of the account.',
     body: newTrust,
     status: 201,
     answer: trustSchema,
@@ -61,8 +63,10 @@ export const trustRoutes = (deps: Deps): Route[] => [
       type: 'oauth_client',
       id: null,
       ownerId: null,
-      fields: { ...body, kind: 'machine', service_account_id: id },
+      fields: { ...withoutPassword(body), kind: 'machine', service_account_id: id },
     }),
+    prepare: ({ caller, body }) =>
+      assertCanEnrol(deps, caller, { now: deps.clock(), currentPassword: body.current_password }),
     act: async (tx, { caller, body }, { id }) => showTrust(await createTrust(tx, deps, caller, id, body)),
   }),
   route({

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { repeatedPassword } from '../../identity/otp/bodies.ts'
 import { written } from '../../request/body/known-members.ts'
 import { rfc3339, timestamp } from '../../request/body/schemas.ts'
 import { scopesOfMachine } from '../clients/client-schemas.ts'
@@ -74,6 +75,7 @@ export const newTrust = written(
       .nullable()
       .default(null)
       .meta({ description: 'When the trust ends; null: it is deleted by hand' }),
+    current_password: repeatedPassword,
   }),
   { shownAs: trustSchema },
 )
