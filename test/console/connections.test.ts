@@ -265,7 +265,7 @@ t.test('a refusal leads to the sign-in that it asks for, and back', { skip }, as
   const owner = await service.signUp()
   const person = await colleague(service, owner)
   const domain = `${randomUUID()}.example`
-  await verifiedDomain(service, owner, domain)
+  await verifiedDomain(service, owner, domain, [], { route: 'never' })
   const id = await activeConnection(service, owner, provider)
   const email = `ada@${domain}`
   const { superuser } = service.databases
