@@ -159,7 +159,7 @@ t.test('each request takes as many round trips to Postgres as round-trips.md say
     rows.push(`| ${name} | ${cost} |`)
   }
   const [byPages, byApi] = [trips['sign-in on the pages, from the address on']!, trips['POST login']!]
-  t.ok(byPages <= byApi + 1, 'the pages take one more at most')
+  t.ok(byPages <= byApi + 2, 'the pages take two more at most: they look for the domain of the address, too')
   t.same(
     [
       'POST token, with a code',
