@@ -121,6 +121,11 @@ t.test('the API refuses each proof that is not for this request', async (t) => {
   const { body } = await ask(first)
   t.match(body, { token_type: 'DPoP' })
   const token = body.access_token as string
+  t.match(await oidc.tokenIntrospection(machine.config, token), {
+    active: true,
+    cnf: { jkt: /./ },
+    token_type: 'DPoP',
+  })
   const fit = { htm: 'GET', htu: issuer + me, ath: athOf(token) }
   t.equal((await call(token, await key.prove(fit))).status, 200)
   t.equal(

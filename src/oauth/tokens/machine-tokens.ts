@@ -74,9 +74,20 @@ export const machineTokens = ({ signer, clock }: PageDeps): Adapter =>
       const text = textOf(id)
       const claims = text === null ? null : await signer.verify('machine', text, clock()).catch(() => null)
       if (!claims) return undefined
-      const { sub: accountId, client_id: clientId, tenant_id, aud, scope, jti, iat, exp } = claims
+      const { sub: accountId, client_id: clientId, tenant_id, aud, scope, jti, iat, exp, cnf } = claims
       const extra = { tenant_id }
-      return { kind: 'ClientCredentials', accountId, clientId, aud, scope, jti, iat, exp, extra }
+      return {
+        kind: 'ClientCredentials',
+        accountId,
+        clientId,
+        aud,
+        scope,
+        jti,
+        iat,
+        exp,
+        jkt: cnf?.jkt,
+        extra,
+      }
     },
   }) as Partial<Adapter> as Adapter
 

@@ -22,14 +22,16 @@ const reason = 'an assertion names a service account, and no tenant'
  * first. Null for none. Nothing of it is verified yet.
  */
 export async function trustNamed(
-  { db }: Pick<PageDeps, 'db'>,
+  { db, clock }: Pick<PageDeps, 'db' | 'clock'>,
   accountId: string,
   assertion: unknown,
 ): Promise<ClientKey | null> {
   const claims = typeof assertion === 'string' ? unverified(assertion) : null
   const issuer = claims?.iss
   if (!claims || typeof issuer !== 'string') return null
-  const found = await readSharedAsSystem(db, reason, (read) => listTrustsNamed(read, { accountId, issuer }))
+  const found = await readSharedAsSystem(db, reason, (read) =>
+    listTrustsNamed(read, { accountId, issuer, now: clock() }),
+  )
   const named = found.find(({ trust }) => mismatch(trust.claims, claims) === undefined) ?? found[0]
   return named ? { tenantId: named.tenant_id, id: named.id } : null
 }
@@ -79,7 +81,7 @@ export function takeAssertions(provider: Provider, { deps, library, machine }: P
     return asSystem(deps.db, reason, async (tx) => {
       const model = {
         kind: 'ReplayDetection',
-        id,
+        id: `${tenantId}.${id}`,
         client,
         payload: {},
         at,

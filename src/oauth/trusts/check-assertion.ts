@@ -23,6 +23,8 @@ const longest = 86_400
 const clockTolerance = 60
 const limits = { ms: 5_000, bytes: 64 * 1024 }
 const maxIssuers = 500
+/** How long what an issuer says of itself counts. In ms. */
+const discoveryMs = 3_600_000
 
 /** An assertion that says what a trust asks for. */
 export interface Proven {
@@ -44,19 +46,19 @@ export function unverified(text: string): JWTPayload | null {
 
 /** Checks assertions against the keys of their issuers, which are read once for all, and again when they rotate. */
 export function assertionChecker(settings: FederationSettings) {
-  const issuers = new Map<string, Promise<JWTVerifyGetKey>>()
+  const issuers = new Map<string, { keys: Promise<JWTVerifyGetKey>; at: number }>()
 
-  const keysOf = ({ issuer, jwks }: Terms): Promise<JWTVerifyGetKey> => {
+  const keysOf = ({ issuer, jwks }: Terms, now: number): Promise<JWTVerifyGetKey> => {
     if (jwks) return Promise.resolve(createLocalJWKSet(jwks as never))
     const known = issuers.get(issuer)
-    if (known) return known
+    if (known && known.at > now - discoveryMs) return known.keys
     const oldest = issuers.size >= maxIssuers && issuers.keys().next()
     if (oldest && !oldest.done) issuers.delete(oldest.value)
-    const reading = readIssuer(settings, issuer)
-    issuers.set(issuer, reading)
+    const keys = readIssuer(settings, issuer)
+    issuers.set(issuer, { keys, at: now })
     // The next assertion asks again.
-    reading.catch(() => issuers.delete(issuer))
-    return reading
+    keys.catch(() => issuers.delete(issuer))
+    return keys
   }
 
   /**
@@ -65,7 +67,7 @@ export function assertionChecker(settings: FederationSettings) {
    */
   return async (terms: Terms, text: string, now: number): Promise<Proven> => {
     if (text.length > maxLength) throw new Error('The assertion is too long')
-    const keys = await keysOf(terms).catch(() => {
+    const keys = await keysOf(terms, now).catch(() => {
       throw new Error('The keys of the issuer cannot be read')
     })
     const { payload, protectedHeader } = await jwtVerify(text, keys, {
@@ -89,8 +91,12 @@ export function assertionChecker(settings: FederationSettings) {
     if (wrong !== undefined) throw new Error(`The trust asks for another ${wrong}`)
     const { sub, exp, jti } = payload
     if (exp! > now / 1000 + longest) throw new Error('An assertion ends within a day')
-    // Without a jti, and with one that is used twice, the text itself is what is used once.
-    return { subject: sub!, id: hash('sha256', `${terms.issuer} ${jti ?? text}`, 'base64url'), endsAt: exp! }
+    // Without a jti the signed part is what is used once: one signature has several spellings.
+    return {
+      subject: sub!,
+      id: hash('sha256', `${terms.issuer} ${jti ?? text.slice(0, text.lastIndexOf('.'))}`, 'base64url'),
+      endsAt: exp!,
+    }
   }
 }
 

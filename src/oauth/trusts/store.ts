@@ -59,14 +59,15 @@ export const findTrust = (read: Read, account: TrustsOf, id: string): Promise<Tr
 
 const namedRow = z.object({ tenant_id: z.uuid(), id: z.uuid(), trust: trustTerms })
 
-/** The trusts in an issuer of the service account with this id. It names no tenant: as the system role. */
+/** The trusts in an issuer of the service account with this id, at `now` (ms since 1970). It names no tenant: as the system role. */
 export const listTrustsNamed = (
   read: Read,
-  { accountId, issuer }: { accountId: string; issuer: string },
+  { accountId, issuer, now }: { accountId: string; issuer: string; now: number },
 ): Promise<readonly z.infer<typeof namedRow>[]> =>
   read.any(sql.type(namedRow)`
     select tenant_id, id, trust from oauth_clients
     where service_account_id = ${accountId} and trust is not null and trust ->> 'issuer' = ${issuer} and is_active
+      and (trust_ends_at is null or trust_ends_at > ${instant(now)})
     order by created_at, id`)
 
 /** Deletes a trust; false if it is gone. */
