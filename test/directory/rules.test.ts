@@ -166,6 +166,12 @@ t.test('a policy that denies a directory to change members holds for groups', as
   const add = patch({ op: 'add', path: 'members', value: [{ value: people[0] }] })
   t.match(await directory.patch(`/Groups/${crew.id}`, add), scimError(403))
   t.same(await rolesOf(people[0]!), ['member'])
+
+  const departments = `/api/v1/tenants/${owner.tenantId}/departments/`
+  const { id: department_id } = await expect(201, owner.post(departments, { name: 'Sales' }))
+  const sales = await addGroup(directory, 'Sales')
+  await expect(201, owner.post(rules, { group: sales.id, department_id }))
+  t.match(await directory.patch(`/Groups/${sales.id}`, add), scimError(403), 'also if it gives no role')
 })
 
 t.test('a tenant has at most 500 rules', async (t) => {

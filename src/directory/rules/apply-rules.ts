@@ -5,7 +5,7 @@ import { appendEvents } from '../../messages/outbox/append-event.ts'
 import { causedBy } from '../../messages/outbox/caused-by.ts'
 import type { Caller } from '../../request/caller.ts'
 import { applyRules, type Concerned } from '../../tenancy/members/given-store.ts'
-import { listRolesOfGroup } from './store.ts'
+import { findRolesOfGroup } from './store.ts'
 
 /** A larger change has the event of its group or rule alone, so that a group of 50,000 is changed at once. */
 const maxEvents = 1_000
@@ -30,7 +30,7 @@ export async function giveAndRecord(
 
 /** Throws 403 where a policy denies the directory to change members who get or lose what this group gives. */
 export async function assertMayGive(tx: Tx, caller: Caller, groupId: string): Promise<void> {
-  const roles = await listRolesOfGroup(tx, caller.tenantId, groupId)
-  if (roles.length > 0 && caller.denies('member:update', { type: 'member', fields: { roles } }))
+  const roles = await findRolesOfGroup(tx, caller.tenantId, groupId)
+  if (roles !== null && caller.denies('member:update', { type: 'member', fields: { roles } }))
     throw new ApiError(403, 'permission_denied', 'A policy denies the directory member:update.')
 }

@@ -47,13 +47,16 @@ export const countRules = (
 
 const nameRow = z.object({ name: z.string() })
 
-/** The names of the roles that the rules of a group give. */
-export const listRolesOfGroup = (tx: Tx, tenantId: string, groupId: string): Promise<readonly string[]> =>
-  tx.anyFirst(sql.type(nameRow)`
-    select distinct ro.name from directory_rules r
-    join directory_rule_roles rr on rr.tenant_id = r.tenant_id and rr.rule_id = r.id
-    join roles ro on ro.tenant_id = rr.tenant_id and ro.id = rr.role_id
-    where r.tenant_id = ${tenantId} and r.group_id = ${groupId} order by ro.name`)
+const rolesRow = z.object({ roles: z.array(z.string()) })
+
+/** The names of the roles that the rules of a group give; null if it has no rule. */
+export const findRolesOfGroup = (tx: Tx, tenantId: string, groupId: string): Promise<string[] | null> =>
+  tx.maybeOneFirst(sql.type(rolesRow)`
+    select coalesce(array_agg(distinct ro.name order by ro.name) filter (where ro.name is not null), '{}') as roles
+    from directory_rules r
+    left join directory_rule_roles rr on rr.tenant_id = ${tenantId} and rr.rule_id = r.id
+    left join roles ro on ro.tenant_id = ${tenantId} and ro.id = rr.role_id
+    where r.tenant_id = ${tenantId} and r.group_id = ${groupId} having count(*) > 0`)
 
 interface RuleKey {
   tenantId: string
