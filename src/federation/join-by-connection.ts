@@ -90,7 +90,8 @@ export async function findByConnection(
     return { ...found, standing }
   }
   const isOther = voucher !== null && account && account.email !== email
-  if (email === null || isOther || !canBring(joining, email)) throw signInRefused(noMember)
+  if (email === null) throw signInRefused(noAddress)
+  if (isOther || !canBring(joining, email)) throw signInRefused(noMember)
   const plain = await listRolesNamed(tx, tenantId, ['member'])
   if (firstExcess(joining.activator, plain)) throw signInRefused('Its activator could add no member.')
   const isMapped = joining.mapping.length > 0
@@ -208,6 +209,9 @@ const notActive = 'The connection is not active any more.'
 // The same for every person who is not an active member: it says nothing of accounts elsewhere.
 const noMember =
   'No active member is linked to this account, or has its address proved, in a verified domain of this tenant.'
+
+const noAddress =
+  'No active member is linked to this account, and the provider names no address, or marks it as unverified.'
 
 /** `reason`: a sentence for those who look after a connection. */
 export const signInRefused = (reason?: string) =>

@@ -15,6 +15,8 @@ export interface OpenIdKind {
   /** Whom the claims name, if that is not `attribute` alone. Throws {@link UpstreamError}. */
   subject?: (claims: Claims) => string
   isAuthority: (claims: Claims, email: string) => boolean
+  /** Which claims count; default: all. */
+  counting?: (claims: Claims) => Claims
   /** Names that come beside the ID token. */
   names?: (answer: Answer) => Claims
 }
@@ -36,13 +38,14 @@ export const openIdUpstream = (
     return { url, kept: asked.isFresh ? { ...kept, freshSince: String(deps.clock()) } : kept }
   },
   async finish(answer) {
-    const claims = await finishOidc(deps, await own.client(), answer)
+    const said = await finishOidc(deps, await own.client(), answer)
     const { attribute, subject = (from: Claims) => subjectIn(from, attribute) } = own
+    const claims = own.counting?.(said) ?? said
     const email = emailIn(claims)
     return {
-      issuer: claims.iss,
+      issuer: said.iss,
       attribute,
-      subject: subject(claims),
+      subject: subject(said),
       email,
       isAuthority: email !== null && own.isAuthority(claims, email),
       ...namesIn({ ...claims, ...own.names?.(answer) }),
@@ -60,6 +63,13 @@ export const emailIn = ({ email }: Claims): string | null =>
 /** Some providers write the mark as text. */
 export const isMarkedVerified = ({ email_verified: mark }: Claims): boolean =>
   mark === true || mark === 'true'
+
+/** Without an address that the provider itself marks as unverified. A missing mark passes: not every provider has one. */
+export function withoutUnverified(claims: Claims): Claims {
+  if (isMarkedVerified({ email_verified: claims.email_verified ?? true })) return claims
+  const { email: _, ...others } = claims
+  return others
+}
 
 /** The first and last name, each of at most 150 characters; of a whole name, the last word is the last name. */
 export function namesIn({ given_name, family_name, name }: Claims): Pick<Asserted, 'firstName' | 'lastName'> {

@@ -8,7 +8,12 @@ import { findRecipient, logOfReader } from '../identity/auth/mail-account-link.t
 import { recordVerified } from '../identity/email-verification/record-verified.ts'
 import { linkIdentity } from '../identity/federated/link-identity.ts'
 import { makePerson } from '../identity/federated/make-person.ts'
-import { findIdentity, type KnownIdentity, noteAddress } from '../identity/federated/store.ts'
+import {
+  findIdentity,
+  hasOtherSubject,
+  type KnownIdentity,
+  noteAddress,
+} from '../identity/federated/store.ts'
 import { registerUses, signInUses } from '../identity/rate-limits/limits.ts'
 import { createFreshTenant, type Person } from '../identity/sign-in/create-own-tenant.ts'
 import { type FactorDue, type Opened, orThrow } from '../identity/sign-in/outcome.ts'
@@ -171,6 +176,9 @@ async function linkTo(deps: Deps, asked: SettleAsked, account: UserRow): Promise
     await lockUser(tx, id)
     const locked = await findUser(tx, id)
     if (!locked?.is_active || locked.email !== email) throw overtaken()
+    const identity = identityOf(upstream, said)
+    if (upstream.tenantId !== null && (await hasOtherSubject(tx, id, identity)))
+      throw signInRefused('The member with this address is linked to another account at this provider.')
     const { tenantId, requestInfo } = await logOfReader(
       tx,
       { userId: id, tenantId: recipient.tenantId },
@@ -187,7 +195,7 @@ async function linkTo(deps: Deps, asked: SettleAsked, account: UserRow): Promise
       await finishPasswordChange(deps, tx, { ...changed, firstProof: { hasPassword: false } })
     }
     const identityId = await linkIdentity(deps, tx, {
-      identity: identityOf(upstream, said),
+      identity,
       person: { id, email, firstName: recipient.firstName },
       tenantId,
       tells: !isOwn,

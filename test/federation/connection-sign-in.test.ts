@@ -64,6 +64,20 @@ t.test('a member with an address of a verified domain signs in, and stays in the
   t.equal((await through(id, { email: `late@${domain}` })).seen.status, 403, 'nothing new links')
   t.same(await identitiesOf(stranger), [])
 
+  t.comment('an address that the provider marks as unverified links nothing')
+  await query(database, `update domains set status = 'verified' where domain = '${domain}'`)
+  const late = { sub: randomUUID(), email: `late@${domain}` }
+  for (const email_verified of [false, 'false'])
+    t.equal((await through(id, { ...late, email_verified })).seen.status, 403)
+  t.same(await identitiesOf(stranger), [])
+  await through(id, late)
+  await through(id, { ...late, email_verified: false })
+  t.equal((await sessionsOf(stranger)).length, 2, 'a known identity signs in')
+
+  t.comment('a second account there links to no member by the address alone')
+  t.equal((await through(id, { email: late.email })).seen.status, 403)
+  t.equal((await identitiesOf(stranger)).length, 1)
+
   t.comment('who left the tenant signs in no more')
   await query(
     database,
@@ -171,7 +185,7 @@ t.test('what the provider saw lets a member in, and is no factor of their own', 
   const person = await colleague(service, owner)
   await moveTo(person, `ada@${name}`)
   await proveAddress(service, person)
-  const asked = { email: `ada@${name}`, amr: ['pwd', 'mfa'] }
+  const asked = { sub: randomUUID(), email: `ada@${name}`, amr: ['pwd', 'mfa'] }
   await through(id, asked)
   provider.lies = { claims: { auth_time: undefined } }
   await through(id, asked)

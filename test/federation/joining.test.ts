@@ -158,6 +158,7 @@ t.test('no one joins without jit, by a lost domain, or past the limits of the te
     t.equal(await personAt(email), undefined, `${what}: nothing is stored`)
   }
   await refused('without jit', await activeConnection(service, owner, provider))
+  t.equal((await through(id, { email: `un@${domain}`, email_verified: false })).status, 403, 'unverified')
   const tenant = `/api/v1/tenants/${owner.tenantId}/`
   await expect(200, owner.patch(tenant, { settings: { allowed_email_domains: ['elsewhere.example'] } }))
   await refused('another domain than the tenant accepts')

@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.ts'
-import { openIdUpstream } from '../openid-upstream.ts'
+import { openIdUpstream, withoutUnverified } from '../openid-upstream.ts'
 import { samlUpstream } from '../saml/saml.ts'
 import type { Upstream } from '../upstream.ts'
 import { serviceProviderOf } from './addresses.ts'
@@ -29,5 +29,10 @@ export function connectionUpstream(
     const clientSecret = deps.sealer.open('connection', sealed, `${tenantId}.${id}`)
     return { issuer, clientId, clientSecret, scopes }
   }
-  return openIdUpstream(deps, about, { client, attribute, isAuthority: () => false })
+  return openIdUpstream(deps, about, {
+    client,
+    attribute,
+    isAuthority: () => false,
+    counting: withoutUnverified,
+  })
 }

@@ -34,6 +34,18 @@ export type KnownIdentity = z.infer<typeof foundRow>
 export const findIdentity = (tx: Tx, key: IdentityKey): Promise<KnownIdentity | null> =>
   tx.maybeOne(sql.type(foundRow)`select id, user_id from federated_identities where ${is(key)}`)
 
+/** Whether another subject is linked to the person, of the same provider, issuer and attribute. As the system role. */
+export const hasOtherSubject = (
+  tx: Tx,
+  userId: string,
+  { provider, issuer, attribute, subject }: IdentityKey,
+): Promise<boolean> =>
+  tx
+    .maybeOne(sql.type(idRow)`
+      select id from federated_identities where user_id = ${userId} and provider = ${provider} and issuer = ${issuer}
+        and attribute = ${attribute} and subject <> ${subject} limit 1`)
+    .then((found) => found !== null)
+
 /** Links an identity to a person; false if it is linked already. As the system role. */
 export async function insertIdentity(tx: Tx, identity: NewIdentity): Promise<boolean> {
   const { id, userId, provider, tenantId, issuer, attribute, subject, email, at } = identity
