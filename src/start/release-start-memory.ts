@@ -2,23 +2,25 @@ import type { IncomingMessage, Server } from 'node:http'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** ms without a request */
-const idleFor = 1_000
+/** ms without a request. What a busy machine starts late, the second one meets. */
+const idleFor = [1_000, 10_000]
 const healthChecks = new Set(['/healthz', '/readyz'])
 
 /**
- * Calls {@link releaseStartMemory} when no request but health checks has come to `server` for a second. A process that
- * always has requests uses that memory, and must not stop for it.
+ * Calls {@link releaseStartMemory} when no request but health checks has come to `server` for a second, and once more after ten.
+ * A process that always has requests uses that memory, and must not stop for it.
  */
 export function releaseStartMemoryWhenIdle(server: Server): void {
-  const timer = setTimeout(() => {
-    server.off('request', later)
-    releaseStartMemory()
-  }, idleFor).unref()
-  const later = ({ url = '' }: IncomingMessage) => {
-    if (!healthChecks.has(url)) timer.refresh()
+  for (const ms of idleFor) {
+    const timer = setTimeout(() => {
+      server.off('request', later)
+      releaseStartMemory()
+    }, ms).unref()
+    const later = ({ url = '' }: IncomingMessage) => {
+      if (!healthChecks.has(url)) timer.refresh()
+    }
+    server.on('request', later)
   }
-  server.on('request', later)
 }
 
 /**
