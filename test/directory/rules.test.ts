@@ -137,6 +137,7 @@ t.test('a rule gives at most what its editor can give', async (t) => {
   const rule = await addRule(owner, crew, 'Provisioner')
   t.match(await admin.delete(`${rules}${rule.id}/`), { status: 403 }, 'nor takes it away')
   t.match(await other.owner.delete(`${rules}${rule.id}/`), { status: 404 })
+  t.equal((await owner.delete(`${rules}${rule.id}/`)).status, 204)
 
   const policy = { name: 'No auditors', effect: 'deny', actions: ['member:update'] }
   const conditions = { all: [{ attribute: 'resource.roles', operator: 'contains', value: 'auditor' }] }
@@ -147,6 +148,34 @@ t.test('a rule gives at most what its editor can give', async (t) => {
   const approval = { approval: { approver: { roles: ['owner'] } } }
   await expect(201, owner.post('/api/v1/policies/', { ...gate, ...approval, conditions: {} }))
   t.match(await refused(admin, { roles: ['member'] }), { status: 403 }, 'or demands an approval')
+})
+
+t.test('rules reach no members above their editor, and none whom a policy protects', async (t) => {
+  const { owner, directory, members, people, rolesOf } = await firmWithPeople('ada', 'bea')
+  const [ada, bea] = people as [string, string]
+  const [reader, admin] = [await addRole(owner, 'Reader', 'note:read'), await hire(owner, 'admin')]
+  const crew = await addGroup(directory, 'Crew', ada)
+  const rule = await addRule(admin, crew, 'Reader')
+  const give = (client: Client) => client.post(rules, { group: crew.id, roles: [reader] })
+  await expect(200, owner.put(`${members}${ada}/`, { roles: ['owner', 'Reader'] }))
+  t.match(await give(admin), { status: 403 })
+  t.match(await admin.delete(`${rules}${rule.id}/`), { status: 403 })
+  await addRole(owner, 'Provisioner', 'scim:provision')
+  await expect(200, owner.put(`${members}${ada}/`, { roles: ['member', 'Provisioner'] }))
+  t.match(await give(admin), { status: 403 }, 'nor those with a permission that they lack')
+  await expect(200, owner.put(`${members}${ada}/`, { roles: ['member', 'admin'] }))
+  t.match(await give(admin), { status: 201 }, 'equals they do')
+
+  const policy = { name: 'No admins', effect: 'deny', actions: ['member:update'] }
+  const conditions = { all: [{ attribute: 'resource.roles', operator: 'contains', value: 'admin' }] }
+  await expect(201, owner.post('/api/v1/policies/', { ...policy, conditions }))
+  t.match(await give(owner), { status: 403 })
+  t.match(await owner.delete(`${rules}${rule.id}/`), { status: 403 })
+  const remove = patch({ op: 'remove', path: 'members', value: [{ value: ada }] })
+  t.match(await directory.patch(`/Groups/${crew.id}`, remove), scimError(403))
+  t.match(await directory.delete(`/Groups/${crew.id}`), scimError(403))
+  await put(directory, crew, 'add', bea)
+  t.same(await rolesOf(bea), ['member', 'Reader'], 'others are free')
 })
 
 t.test('a policy that denies a directory to change members holds for groups', async (t) => {

@@ -62,7 +62,7 @@ export async function changeGroup(
   if (!isNamed && added.size === 0 && removed.size === 0) return group
   updateGroup(tx, { tenantId, id, ...values, at })
   const ids = [...added, ...removed]
-  if (ids.length > 0) await assertMayGive(tx, caller, id)
+  if (ids.length > 0) await assertMayGive(tx, caller, id, { ids })
   const changed = ids.length > 0 ? await giveAndRecord(tx, caller, { ids }, at) : {}
   await recordGroup(tx, caller, at, 'directory.group_updated', id, {
     ...changesBetween(audited(before), audited(values)),
@@ -78,7 +78,7 @@ export async function endGroup(tx: Tx, { clock }: Deps, caller: Caller, group: G
   const { tenantId } = caller
   const { id, display_name: displayName, external_id: externalId } = group
   const at = clock()
-  await assertMayGive(tx, caller, id)
+  await assertMayGive(tx, caller, id, { group: id })
   const removed = await deleteGroup(tx, { tenantId, id })
   const changed = await giveAndRecord(tx, caller, { ids: removed }, at)
   const changes = { ...changesBetween(audited({ displayName, externalId }), null), ...changed }

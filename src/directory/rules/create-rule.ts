@@ -7,22 +7,23 @@ import { recordChange } from '../../messages/audit/record-change.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { Caller } from '../../request/caller.ts'
 import { checkedGifts } from '../../tenancy/members/check-gifts.ts'
-import { giveAndRecord } from './apply-rules.ts'
+import { giveAndRecord, rolesToChange } from './apply-rules.ts'
 import { auditedRule, type NewRule } from './rule-schemas.ts'
 import { countRules, findGroupName, insertRule, type RuleRow } from './store.ts'
 
 const maxRules = 500
 
-/** Makes a rule, which members of its group feel at their next request. 400, 403 as `checkedGifts`, 409 `limit_reached`. */
+/** Makes a rule, which members of its group feel at their next request. 400, 403 as `checkedGifts` and for members above the caller, 409 `limit_reached`. */
 export async function createRule(tx: Tx, { clock }: Deps, caller: Caller, body: NewRule): Promise<RuleRow> {
   const { tenantId } = caller
   const { group: groupId, department_id: departmentId } = body
   const at = clock()
   const id = timeOrderedId(at)
   await lockTenant(tx, tenantId)
-  const [groupName, count] = await Promise.all([
+  const [groupName, count, held] = await Promise.all([
     findGroupName(tx, { tenantId, id: groupId }),
     countRules(tx, tenantId),
+    rolesToChange(tx, caller, groupId),
   ])
   if (groupName === null) throw invalidField('group', 'The directory sent no group with this id.', 'unknown')
   if (count >= maxRules)
@@ -30,6 +31,7 @@ export async function createRule(tx: Tx, { clock }: Deps, caller: Caller, body: 
   const [roleIds = []] = await checkedGifts(tx, caller, [body], {
     field: (_at, name) => name,
     actions: ['member:update'],
+    held,
   })
   insertRule(tx, { tenantId, id, groupId, roleIds, departmentId, at })
   const rule = {

@@ -5,21 +5,24 @@ import { recordChange } from '../../messages/audit/record-change.ts'
 import type { Caller } from '../../request/caller.ts'
 import { assertGrantable, holderOf, refused } from '../../tenancy/roles/grantable-roles.ts'
 import { lockRolesNamed } from '../../tenancy/roles/store.ts'
-import { giveAndRecord } from './apply-rules.ts'
+import { giveAndRecord, rolesToChange } from './apply-rules.ts'
 import { auditedRule } from './rule-schemas.ts'
 import { deleteRule, type RuleRow } from './store.ts'
 
 /**
- * Deletes a rule: members lose the roles that no other rule gives them. The tenant is locked. 403 for roles with permissions that
- * the caller lacks, as for a change of a member who has them, and where a policy denies the caller to change members.
+ * Deletes a rule: members lose the roles that no other rule gives them. The tenant is locked. 403 for members above the
+ * caller, for roles with permissions that the caller lacks, and where a policy denies the caller to change members.
  */
 export async function removeRule(tx: Tx, { clock }: Deps, caller: Caller, rule: RuleRow): Promise<void> {
   const { tenantId } = caller
   const { id, group_id: groupId } = rule
   const at = clock()
-  const roles = await lockRolesNamed(tx, tenantId, rule.roles)
+  const [roles, held] = await Promise.all([
+    lockRolesNamed(tx, tenantId, rule.roles),
+    rolesToChange(tx, caller, groupId),
+  ])
   assertGrantable({ ...holderOf(caller), scopes: null }, roles)
-  const names = roles.map(({ name }) => name)
+  const names = [...new Set([...roles.map(({ name }) => name), ...held])]
   if (caller.denies('member:update', { type: 'member', fields: { roles: names } }))
     throw refused('You cannot delete rules for members: a policy denies you member:update.')
   deleteRule(tx, { tenantId, id })

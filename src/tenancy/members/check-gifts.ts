@@ -16,6 +16,8 @@ interface Checked {
   field(at: number, name: 'roles' | 'department_id'): string
   /** What a person does to members with the same effect. */
   actions: readonly ('member:create' | 'member:update')[]
+  /** The names of roles that members concerned have already: policies name members by them. */
+  held?: readonly string[]
 }
 
 /**
@@ -28,7 +30,7 @@ export async function checkedGifts(
   tx: Tx,
   caller: Caller,
   gifts: readonly Gift[],
-  { field, actions }: Checked,
+  { field, actions, held = [] }: Checked,
 ): Promise<string[][]> {
   if (gifts.length === 0) return []
   const { tenantId } = caller
@@ -52,7 +54,7 @@ export async function checkedGifts(
   })
   assertGrantable(holderOf(caller), roles)
   for (const department_id of departments) assertMayDescribe(caller, { department_id })
-  const names = roles.map(({ name }) => name)
+  const names = [...new Set([...roles.map(({ name }) => name), ...held])]
   for (const action of actions)
     if (caller.readerBy(action)({ type: 'member', fields: { roles: names } }) === null)
       throw new ApiError(

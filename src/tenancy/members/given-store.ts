@@ -2,9 +2,19 @@ import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
+import { type RoleRow, roleRow } from '../roles/store.ts'
 
 /** Members whom a change of groups or rules concerns: these, or those of a group. */
 export type Concerned = { ids: readonly string[] } | { group: string }
+
+/** The roles that these members have, each once. Reliable only while the tenant is locked. */
+export const listRolesHeld = (tx: Tx, tenantId: string, which: Concerned): Promise<readonly RoleRow[]> =>
+  tx.any(sql.type(roleRow)`
+    select r.id, r.name, r.permissions, r.is_system from roles r
+    where r.tenant_id = ${tenantId} and r.id in (
+      select mr.role_id from membership_roles mr
+      where mr.tenant_id = ${tenantId} and ${isOneOf(sql.fragment`mr.membership_id`, tenantId, which)})
+    order by r.created_at, r.id`)
 
 const givenRow = z.object({ membership_id: z.uuid() })
 const memberRow = z.object({ id: z.uuid(), user_id: z.uuid() })

@@ -11,7 +11,7 @@ import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import { systemRoles } from '../../policy-engine/catalogue/actions.ts'
 import { applicationName } from '../../request/body/schemas.ts'
 
-const roleRow = z.object({
+export const roleRow = z.object({
   id: z.uuid(),
   name: z.string(),
   permissions: z.array(z.string()),
