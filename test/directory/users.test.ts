@@ -1,5 +1,6 @@
 import t from 'tap'
 import { eventsOf, openDatabase } from '../helpers/event-log.ts'
+import { proveAddress } from '../helpers/prove-address.ts'
 import { query } from '../helpers/query.ts'
 import { type Json, startService, tokenIn } from '../helpers/service.ts'
 import { expect } from '../tenancy/staff.ts'
@@ -53,6 +54,7 @@ t.test('a User with an address of a verified domain is a new person and a member
 
 t.test('a member is a User before a directory posts them', async (t) => {
   const { owner, directory, members } = await foundFirm()
+  await proveAddress(service, owner)
   const { id } = await memberOf(owner, members, owner.email)
   t.match(await directory.get(`/Users/${id}`), {
     body: { id, userName: owner.email, emails: [{ value: owner.email }] },
@@ -67,6 +69,23 @@ t.test('a member is a User before a directory posts them', async (t) => {
     { body: { totalResults: 1, Resources: [{ id }] } },
     'no service account',
   )
+})
+
+t.test('a member is no User of an address that they never proved', async (t) => {
+  const { owner, directory, domain, members } = await foundFirm()
+  const email = `colleague@${domain}`
+  const { id: user_id } = await service.register({ email })
+  const { id } = await expect(201, owner.post(members, { user_id }))
+  const { body } = await directory.get(`/Users/${id}`)
+  t.match(body, { id, userName: id })
+  t.notOk('emails' in body)
+  for (const filter of [`userName eq "${email}"`, `emails.value eq "${email}"`, 'userName sw "colleague"'])
+    t.match(await directory.get(`/Users?filter=${encodeURIComponent(filter)}`), { body: { totalResults: 0 } })
+  const refused = await directory.post('/Users', user(email))
+  t.match(refused, scimError(409, 'uniqueness'))
+  t.notOk(JSON.stringify(refused.body).includes(id))
+  await expect(200, directory.patch(`/Users/${id}`, patch({ op: 'replace', path: 'active', value: false })))
+  t.match(await memberOf(owner, members, email), { id, status: 'suspended' })
 })
 
 t.test('a person with a proven address becomes a member, and a mail tells them', async (t) => {
@@ -183,6 +202,7 @@ t.test('a deleted User is no member, and the person stays', async (t) => {
 
 t.test('Users are filtered, sorted and paged', async (t) => {
   const { owner, directory, domain } = await foundFirm()
+  await proveAddress(service, owner)
   for (const name of ['bea', 'cleo', 'dora'])
     await expect(
       201,

@@ -19,6 +19,9 @@ interface Column {
   membersWith?: (tenantId: string, value: string) => FragmentSqlToken
 }
 
+/** A member whom no directory has described has the address that they have proven: members can claim addresses of others. */
+const provenEmail = sql.fragment`case when m.email_verified then m.email end`
+
 const both = (member: FragmentSqlToken, pending: FragmentSqlToken) => ({ member, pending })
 
 /** The attributes that filters can compare, by their paths in lower case. */
@@ -26,18 +29,18 @@ const comparable: Record<string, Column> = {
   id: { type: 'id', of: both(sql.fragment`m.id`, sql.fragment`d.id`) },
   username: {
     type: 'text',
-    of: both(sql.fragment`coalesce(d.user_name_key, m.email)`, sql.fragment`d.user_name_key`),
+    of: both(sql.fragment`coalesce(d.user_name_key, ${provenEmail})`, sql.fragment`d.user_name_key`),
     membersWith: (tenantId, value) => sql.fragment`
       select id from directory_users where tenant_id = ${tenantId} and user_name_key = ${value}
-      union all select id from memberships where tenant_id = ${tenantId} and email = ${value}`,
+      union all select id from memberships where tenant_id = ${tenantId} and email = ${value} and email_verified`,
   },
   externalid: { type: 'exact', of: both(sql.fragment`m.external_id`, sql.fragment`d.external_id`) },
   'emails.value': {
     type: 'text',
-    of: both(sql.fragment`coalesce(d.email, m.email)`, sql.fragment`d.email`),
+    of: both(sql.fragment`coalesce(d.email, ${provenEmail})`, sql.fragment`d.email`),
     membersWith: (tenantId, value) => sql.fragment`
       select id from directory_users where tenant_id = ${tenantId} and email = ${value}
-      union all select id from memberships where tenant_id = ${tenantId} and email = ${value}`,
+      union all select id from memberships where tenant_id = ${tenantId} and email = ${value} and email_verified`,
   },
   displayname: {
     type: 'text',

@@ -9,15 +9,16 @@ import type { Caller } from '../../request/caller.ts'
 import { overtaken } from '../../request/route.ts'
 import { cancelInvitationTo } from '../../tenancy/invitations/cancel-invitation.ts'
 import { nameMember } from '../../tenancy/members/name-member.ts'
+import { isNameOfAnother } from '../../tenancy/members/subject-store.ts'
 import { assertDomainAllowed } from '../../tenancy/tenants/email-domains.ts'
 import { findTenant } from '../../tenancy/tenants/store.ts'
 import { mutability, uniqueness } from '../scim-error.ts'
 import { changeStatus } from './change-status.ts'
-import { describeMember } from './describe-member.ts'
+import { describeMember, factsOf } from './describe-member.ts'
 import type { Account } from './find-account.ts'
 import { joinUser } from './join-user.ts'
-import { findTaken, findUser, hasPending, storeUser, type UserRow } from './store.ts'
-import { type Described, describeUser, isActive, resourceOf } from './user-resource.ts'
+import { findTaken, findUser, hasPending, storeUser, type TakenBy, type UserRow } from './store.ts'
+import { type Described, describeUser, isActive, resourceOf, wasSentActive } from './user-resource.ts'
 
 const maxPending = 10_000
 
@@ -65,7 +66,7 @@ export async function changeUser(
   deps: Deps,
   caller: Caller,
   row: UserRow,
-  user: Described,
+  said: Described,
   account: Account | null,
 ): Promise<UserRow | typeof overtaken> {
   const { tenantId } = caller
@@ -74,8 +75,12 @@ export async function changeUser(
   const before = describeUser(resourceOf(row))
   // What waits to be done: a membership to make, or to describe since an invitation was accepted.
   const isWaiting = userId === null ? account !== null : row.is_pending === true
-  if (isDeepStrictEqual(before, user) && !isWaiting) return row
-  await assertFree(tx, { tenantId, id, ...user })
+  if (isDeepStrictEqual(before, said) && !isWaiting) return row
+  const ends = userId !== null && !said.active && wasSentActive(row)
+  // No fault of the rest keeps a directory from suspending a member.
+  const isKept = ends && (await hasFault(tx, tenantId, row, before, said))
+  const user = isKept ? { ...before, active: false } : said
+  await assertFree(tx, { tenantId, id, ...(userId === null ? user : changedNames(before, user)) })
   if (userId === null && before.email !== null && (before.email !== user.email || !user.active))
     await cancelInvitationTo(tx, caller, { userId: id, email: before.email }, at)
   if (userId !== null) {
@@ -88,8 +93,8 @@ export async function changeUser(
         uniqueness('Another member has this externalId, or it is their id or address.'),
       )
     }
-    const said = row.is_pending ? null : before.document
-    await describeMember(tx, caller, id, { before: said, after: user.document }, at)
+    const described = row.is_pending && !isKept ? null : before.document
+    await describeMember(tx, caller, id, { before: described, after: user.document }, at)
     if (user.active !== isActive(row)) await changeStatus(tx, caller, row, user.active, at)
   }
   const joined = userId === null ? await joinUser(tx, deps, caller, id, user, account) : null
@@ -97,9 +102,32 @@ export async function changeUser(
   const isMember = userId !== null || joined?.isMember === true
   const madeUserId = row.made_user_id ?? joined?.madeUserId ?? null
   const externalId = user.externalId === row.external_id ? row.sent_external_id : user.externalId
-  storeUser(tx, { ...user, tenantId, id, externalId, isPending: !isMember, madeUserId, at })
+  const isPending = !isMember || (isKept && row.is_pending === true)
+  storeUser(tx, { ...user, tenantId, id, externalId, isPending, madeUserId, at })
   await recordUser(tx, caller, at, { event: 'directory.user_updated', id, isMember, before, after: user })
   return readUser(tx, tenantId, id)
+}
+
+/** The names of a User that differ from those before. Others of the same name came later, and keep nothing from changing. */
+const changedNames = (before: Described, { userName, email, externalId }: Described) => ({
+  userName: userName === before.userName ? null : userName,
+  email: email === before.email ? null : email,
+  externalId: externalId === before.externalId ? null : externalId,
+})
+
+/** Whether a name or a value that a directory says of a member would be refused. */
+async function hasFault(tx: Tx, tenantId: string, row: UserRow, before: Described, said: Described) {
+  const { id } = row
+  const { externalId, document } = said
+  try {
+    await assertFree(tx, { tenantId, id, ...changedNames(before, said) })
+    if (externalId !== row.external_id) assertOwnName(row)
+    await factsOf(tx, tenantId, id, document)
+    return externalId !== null && (await isNameOfAnother(tx, tenantId, id, externalId))
+  } catch (error) {
+    if (error instanceof ApiError) return true
+    throw error
+  }
 }
 
 /** Throws 409 `mutability` for a name that a person gave: applications ask for the member by it. */
@@ -131,13 +159,15 @@ export async function assertCanJoin(
   })
 }
 
-/** Throws 409 `uniqueness` if another User has the name, the address or the `externalId`. */
+/** Throws 409 `uniqueness` if another User has the name, the address or the `externalId`; null is not compared. */
 export async function assertFree(
   tx: Tx,
-  { tenantId, id, userName, email, externalId }: Described & { tenantId: string; id: string },
+  { tenantId, id, userName, email, externalId }: TakenBy,
 ): Promise<void> {
   const taken = await findTaken(tx, { tenantId, id, userName, email, externalId })
-  if (taken) throw uniqueness(`The User ${taken.id} has this ${taken.what}.`)
+  if (!taken) return
+  if (taken.id === null) throw uniqueness('A member claims this address and has not proven it.')
+  throw uniqueness(`The User ${taken.id} has this ${taken.what}.`)
 }
 
 const audited = (user: Described | null) =>

@@ -11,6 +11,7 @@ const userRow = z.object({
   id: z.uuid(),
   user_id: z.uuid().nullable(),
   email: z.string().nullable(),
+  email_verified: z.boolean().nullable(),
   first_name: z.string().nullable(),
   last_name: z.string().nullable(),
   status: z.enum(['active', 'suspended']).nullable(),
@@ -38,7 +39,7 @@ export type UserRow = z.infer<typeof userRow>
 
 /** The columns of memberships `m` and directory_users `d`. */
 const columns = (tenantId: string) => sql.fragment`
-  coalesce(m.id, d.id) as id, m.user_id, m.email, m.first_name, m.last_name, m.status, m.is_active,
+  coalesce(m.id, d.id) as id, m.user_id, m.email, m.email_verified, m.first_name, m.last_name, m.status, m.is_active,
   m.suspended_by_directory, case when m.id is null then d.external_id else m.external_id end as external_id,
   d.external_id as sent_external_id,
   d.user_name, d.active, d.is_pending, d.made_user_id, d.document,
@@ -80,35 +81,38 @@ export function countUsers(read: Read, tenantId: string, query: ListedBy): Promi
   return read.oneFirst(sql.type(countRow)`select ${counted} as count`)
 }
 
-interface TakenBy {
+export interface TakenBy {
   tenantId: string
   /** The User that may have them. */
   id: string
-  userName: string
+  userName: string | null
   email: string | null
   externalId: string | null
 }
 
-const takenRow = z.object({ id: z.uuid(), what: z.string() })
+const takenRow = z.object({ id: z.uuid().nullable(), what: z.string() })
 
-/** Another User that has the name, the address or the `externalId`, and which of these; null for none. The tenant is locked. */
+/**
+ * Another User that has the name, the address or the `externalId`, and which of these; null for none. Its `id` is null if it is a member who
+ * has not proven the address. The tenant is locked.
+ */
 export function findTaken(
   tx: Tx,
   { tenantId, id, userName, email, externalId }: TakenBy,
 ): Promise<z.infer<typeof takenRow> | null> {
-  const name = userName.toLowerCase()
+  const name = userName?.toLowerCase() ?? null
   const others = sql.fragment`d.tenant_id = ${tenantId} and d.id <> ${id}`
   const members = sql.fragment`m.tenant_id = ${tenantId} and m.id <> ${id} and m.kind = 'user'`
   return tx.maybeOne(sql.type(takenRow)`
     select * from (
       (select d.id, 'userName' as what from directory_users d where ${others} and d.user_name_key = ${name} limit 1)
       union all
-      (select m.id, 'userName' from memberships m where ${members} and m.email = ${name}
+      (select case when m.email_verified then m.id end, 'userName' from memberships m where ${members} and m.email = ${name}
          and not exists (select 1 from directory_users d where d.tenant_id = ${tenantId} and d.id = m.id) limit 1)
       union all
       (select d.id, 'address' from directory_users d where ${others} and d.email = ${email} limit 1)
       union all
-      (select m.id, 'address' from memberships m where ${members} and m.email = ${email} limit 1)
+      (select case when m.email_verified then m.id end, 'address' from memberships m where ${members} and m.email = ${email} limit 1)
       union all
       (select d.id, 'externalId' from directory_users d where ${others} and d.external_id = ${externalId} limit 1)
       union all

@@ -30,17 +30,17 @@ export const isActive = ({ user_id, status, is_active, active }: UserRow): boole
 
 /** What a directory holds of a User, without id and `meta`, as a PATCH changes it. */
 export function resourceOf(row: UserRow): Json {
-  const { external_id } = row
+  const { id, external_id, email, email_verified: isProven } = row
   return {
-    userName: row.user_name ?? row.email,
+    userName: row.user_name ?? (isProven ? email : id),
     ...(external_id !== null && { externalId: external_id }),
     ...(row.document ?? documentOf(row)),
     active: wasSentActive(row),
   }
 }
 
-/** What a directory would say of a member whom none has described yet. */
-function documentOf({ first_name, last_name, email }: UserRow): Json {
+/** What a directory would say of a member whom none has described yet. An address that they have not proven can be that of another person. */
+function documentOf({ first_name, last_name, email, email_verified: isProven }: UserRow): Json {
   const formatted = `${first_name} ${last_name}`.trim()
   return {
     name: {
@@ -49,7 +49,7 @@ function documentOf({ first_name, last_name, email }: UserRow): Json {
       ...(last_name && { familyName: last_name }),
     },
     ...(formatted && { displayName: formatted }),
-    emails: [{ value: email, type: 'work', primary: true }],
+    ...(isProven && { emails: [{ value: email, type: 'work', primary: true }] }),
   }
 }
 
