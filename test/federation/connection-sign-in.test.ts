@@ -99,7 +99,7 @@ t.test('whom a directory provisions signs in by the connection, whatever address
   const known = await service.signUp()
   await moveTo(known, `known@${name}`)
   await proveAddress(service, known)
-  await post(`known@${name}`, 'oid-2')
+  const knownUser = await post(`known@${name}`, 'oid-2')
   t.match(await service.mailTo(`known@${name}`, 'A new way to sign in'), { text: /Nordwind/ })
   const signedIn = async (oid: string) => {
     const { pages, seen } = await through(id, { oid, email: 'other@elsewhere.example' })
@@ -113,7 +113,17 @@ t.test('whom a directory provisions signs in by the connection, whatever address
   await expect(200, directory.patch(`/Users/${ada.id}`, patch(rename)))
   t.equal(await signedIn('oid-1'), null)
   t.match(await signedIn('oid-3'), `ada@${name}`)
+  t.comment('a rename takes the link of no one, and gives none to an account that is older')
+  const called = (id: string, value: string) =>
+    expect(200, directory.patch(`/Users/${id}`, patch({ ...rename, value })))
   await expect(204, directory.delete(`/Users/${ada.id}`))
+  const dora = await post(`dora@${name}`, 'oid-4')
+  await called(dora.id, 'oid-3')
+  t.equal(await signedIn('oid-4'), null)
+  t.notMatch((await signedIn('oid-3')) ?? '', `dora@${name}`)
+  await called(knownUser.id, 'oid-5')
+  for (const oid of ['oid-2', 'oid-5']) t.equal(await signedIn(oid), null)
+  await called(dora.id, 'oid-6')
   await post(`bea@${name}`, 'oid-3')
   t.match(await signedIn('oid-3'), `bea@${name}`)
   await post(`cleo@${name}`, 'cleo@elsewhere.example')
@@ -122,7 +132,7 @@ t.test('whom a directory provisions signs in by the connection, whatever address
   )
   t.same(
     linked.map(({ subject }) => subject),
-    ['oid-2', 'oid-3'],
+    ['oid-3'],
     'an address is no subject',
   )
   t.match(await owner.get('/api/v1/audit-log/?action=identity:link'), {

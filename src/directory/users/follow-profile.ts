@@ -20,12 +20,15 @@ export interface Follow {
   membershipId: string
   /** SCIM made the person. */
   isMade: boolean
+  /** The directory gave or took an address: an earlier one that waits to be confirmed moves the account no more. */
+  hasOtherEmail: boolean
   email: string | null
   firstName: string | null
   lastName: string | null
 }
 
 const dayMs = 86_400_000
+const purpose = 'email_verification'
 const reason = 'a directory describes a person, whose account is no row of a tenant'
 
 /**
@@ -33,14 +36,20 @@ const reason = 'a directory describes a person, whose account is no row of a ten
  * account there, if it can move ({@link canMove}); until then nothing does. An address of another account stays theirs.
  */
 export async function followProfile(deps: Deps, caller: Caller, follow: Follow): Promise<void> {
-  const { userId, email } = follow
+  const { userId, email, firstName, lastName } = follow
   const at = deps.clock()
   try {
     const isLeft = await asSystem(deps.db, reason, async (tx) => {
       await lockUser(tx, userId)
+      const { membershipId: targetId, hasOtherEmail } = follow
+      if (hasOtherEmail) await endTokens(tx, { purpose, userId, targetId, at })
+      if (email === null && firstName === null && lastName === null) return false
       const user = await findUser(tx, userId)
       if (!user?.is_active) return false
-      if (!(await isOfDirectory(tx, caller, user, follow))) return email !== null && email !== user.email
+      if (!(await isOfDirectory(tx, caller, user, follow)))
+        return (
+          email !== null && email !== user.email && canMove(tx, user, { tenantId: caller.tenantId, email })
+        )
       const by = { actor: actorOf(caller), requestInfo: caller.requestInfo, at, canUndo: false }
       await moveProfile(deps, tx, user, { ...follow, tenantId: caller.tenantId }, by)
       return false
@@ -80,7 +89,6 @@ async function mailNewAddress(
   await asSystem(deps.db, reason, async (tx) => {
     const user = await findUser(tx, userId)
     if (!user?.is_active || !(await canMove(tx, user, { tenantId, email }))) return
-    const purpose = 'email_verification'
     await endTokens(tx, { purpose, userId, targetId, at })
     const link = await makeLink(tx, deps, { purpose, userId, tenantId, email, targetId, at, lifeMs: dayMs })
     const variables = { link, origin: { how: 'changed', at } as const, minutes: dayMs / 60_000 }

@@ -218,10 +218,10 @@ export function userRoutes(deps: Deps): Route[] {
 function linkOf(before: UserRow | null, after: UserRow): PreLink | null {
   const { user_id: userId } = after
   if (userId === null) return null
-  const tells = after.made_user_id !== userId
+  const isMade = after.made_user_id === userId
   const from = before?.user_id ? namesOf(before) : null
   const to = namesOf(after)
-  return isDeepStrictEqual(from, to) ? null : { userId, from, to, tells }
+  return isDeepStrictEqual(from, to) ? null : { userId, from, to, isMade }
 }
 
 const namesOf = ({ user_name, email, external_id }: UserRow) => ({
@@ -237,6 +237,8 @@ function followOf(before: UserRow, { id, made_user_id }: UserRow, after: Describ
   const changed = <Key extends 'email' | 'firstName' | 'lastName'>(key: Key) =>
     was[key] === after[key] ? null : after[key] || null
   const [email, firstName, lastName] = [changed('email'), changed('firstName'), changed('lastName')]
-  if (email === null && firstName === null && lastName === null) return null
-  return { userId, membershipId: id, isMade: made_user_id === userId, email, firstName, lastName }
+  const hasOtherEmail = was.email !== after.email
+  if (!hasOtherEmail && firstName === null && lastName === null) return null
+  const isMade = made_user_id === userId
+  return { userId, membershipId: id, isMade, hasOtherEmail, email, firstName, lastName }
 }
