@@ -179,6 +179,55 @@ t.test(
   },
 )
 
+t.test('an address that waits to be confirmed moves nothing once the directory names another', async (t) => {
+  const { directory, domain } = await foundFirm()
+  const [old, next] = [`dora@${domain}`, `dora.new@${domain}`]
+  const { id } = await expect(201, directory.post('/Users', user(old)))
+  await choosePassword(old)
+  await expect(200, directory.patch(`/Users/${id}`, moved(next)))
+  const token = tokenIn(await service.mailTo(next, 'Confirm'))
+  await expect(200, directory.patch(`/Users/${id}`, moved(old)))
+  t.match(await service.call('POST', '/api/v1/auth/email/verify/confirm/', { body: { token } }), {
+    status: 400,
+    body: { code: 'token_invalid' },
+  })
+})
+
+t.test(
+  'the link that undoes a change of address works also when a directory vouched for the new one',
+  async (t) => {
+    const person = await service.signUp()
+    await proveAddress(service, person)
+    service.advance(60_000)
+    const { owner, directory, domain, members } = await foundFirm()
+    const email = `taken@${domain}`
+    await expect(200, person.patch('/api/v1/users/me/', { email }))
+    service.advance(60_000)
+    await expect(201, directory.post('/Users', user(email)))
+    t.match(await memberOf(owner, members, email), { user_id: person.id, email_verified: true })
+    const token = tokenIn(await service.mailTo(person.email, 'address was changed'))
+    await expect(200, service.call('POST', '/api/v1/auth/email/undo/', { body: { token } }))
+    t.same(await memberOf(owner, members, email), undefined, 'and takes the membership along')
+  },
+)
+
+t.test('an account that is proven meanwhile does not start anew', async (t) => {
+  const { owner, directory, domain, members } = await foundFirm()
+  const email = `meanwhile@${domain}`
+  const person = await service.logIn(await service.register({ email }))
+  await withClient(superuser, async (client) => {
+    await client.query('begin')
+    await client.query('update users set email_verified_at = now() where id = $1', [person.id])
+    const posted = directory.post('/Users', user(email))
+    await untilLocked(superuser, [posted])
+    await client.query('commit')
+    t.equal((await posted).status, 201)
+  })
+  t.match(await memberOf(owner, members, email), { user_id: person.id })
+  t.equal((await person.get('/api/v1/users/me/')).status, 200, 'sessions go on')
+  t.ok(await service.logIn(person), 'the password stays')
+})
+
 const enterprise = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User'
 const own = 'urn:ietf:params:scim:schemas:extension:bailiwick:2.0:User'
 
@@ -238,6 +287,53 @@ t.test('department, manager and attributes of the tenant become those of the mem
   t.match(await change({ op: 'add', path: `${own}:level`, value: 'high' }), scimError(400, 'invalidValue'))
   await expect(200, change({ op: 'replace', value: { title: 'Dr', [`${own}:level`]: 9 } }))
   t.match(await memberOf(owner, members, email), { attributes: { level: 9 } })
+})
+
+t.test('no fault of a name or of a value keeps a directory from suspending a member', async (t) => {
+  const { owner, directory, domain, members } = await foundFirm()
+  const definition = { key: 'level', category: 'subject', data_type: 'integer' }
+  await expect(201, owner.post('/api/v1/attribute-definitions/', definition))
+  for (const [change, fault] of [
+    ['PUT', 'name'],
+    ['PATCH', 'name'],
+    ['PUT', 'value'],
+    ['PATCH', 'value'],
+    ['PUT', 'given'],
+  ] as const) {
+    const email = `${fault}.${change}@${domain}`.toLowerCase()
+    const sent = user(email, { externalId: `${fault}.${change}` })
+    const { id } = await expect(201, directory.post('/Users', sent))
+    if (fault === 'name') {
+      const { id: user_id } = await service.register({ email: `later.${email}` })
+      await expect(
+        200,
+        directory.patch(`/Users/${id}`, patch({ op: 'replace', path: 'userName', value: `later.${email}` })),
+      )
+      await expect(201, owner.post(members, { user_id }))
+      Object.assign(sent, { userName: `later.${email}` })
+    }
+    if (fault === 'given') await expect(200, owner.patch(`${members}${id}/`, { external_id: 'given' }))
+    const wrong = fault === 'value' ? { [own]: { level: 'high' } } : {}
+    const off =
+      change === 'PUT'
+        ? directory.put(`/Users/${id}`, { ...sent, ...wrong, active: false })
+        : directory.patch(
+            `/Users/${id}`,
+            patch({
+              op: 'replace',
+              value: { active: false, ...(fault === 'value' && { [`${own}:level`]: 'high' }) },
+            }),
+          )
+    t.match(await off, { status: 200, body: { active: false } }, `${change} ${fault}`)
+    t.match(await memberOf(owner, members, email), { id, status: 'suspended' })
+    if (fault === 'given') t.match(await memberOf(owner, members, email), { external_id: 'given' })
+  }
+  const known = await expect(201, directory.post('/Users', user(`known@${domain}`)))
+  const taking = { op: 'replace', value: { active: false, userName: `value.put@${domain}` } }
+  t.match(await directory.patch(`/Users/${known.id}`, patch(taking)), {
+    status: 200,
+    body: { active: false, userName: `known@${domain}` },
+  })
 })
 
 t.test('who accepts an invitation is described with the next change', async (t) => {

@@ -17,7 +17,10 @@ interface PasswordReset {
   passwordHash: string
   /** The tenant that gets the events, the audit row and the mail. */
   tenantId: string
-  /** An operator vouches for the person, in place of a link that was mailed to them; or `voucher` does. */
+  /**
+   * An operator vouches for the person, in place of a link that was mailed to them; or `voucher` does, for the first proof alone: an account
+   * whose address was proven meanwhile stays as it is, and so do the links that undo a change of address.
+   */
   bySystem?: boolean
   voucher?: AuditedActor
   requestInfo: RequestInfo
@@ -37,16 +40,18 @@ export async function resetPassword(
 ): Promise<{ isFirst: boolean } | null> {
   const { id: userId, email, firstName } = person
   const common = { tenantId, bySystem, voucher, requestInfo, at }
-  const proof = await proveByMailbox(tx, { ...common, id: userId, email, passwordHash, keepsPassword: false })
+  const keepsPassword = voucher !== undefined
+  const proof = await proveByMailbox(tx, { ...common, id: userId, email, passwordHash, keepsPassword })
   if (!proof) return null
   const { isFirst } = proof
+  if (!isFirst && voucher) return proof
   await clearAttempts(tx, accountKey(email))
   if (!isFirst) {
     const { requestId } = requestInfo
     await removeYoungFactors(tx, userId, { tenantId, actorId: bySystem ? null : userId, requestId, at })
   }
   // An operator knows who the person is: an earlier address must not take the account back.
-  if (isFirst && bySystem) await endAllTokens(tx, userId, at)
+  if (isFirst && bySystem && !voucher) await endAllTokens(tx, userId, at)
   // The reader of the mailbox would read these codes, too.
   if (!isFirst && !bySystem) await holdBackMailedCodes(tx, { id: userId, until: at + dayMs, at })
   await appendAudit(tx, {
