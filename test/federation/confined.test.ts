@@ -143,6 +143,15 @@ t.test('it is as fresh as its provider says: one can answer without asking the p
   const url = `${service.deps.publicUrl()}/sign-in/with/${connection}/?max_age=0`
   t.match(await key({}), { status: 401, body: { code: 'insufficient_user_authentication', url } })
   t.equal((await key({ current_password: person.password })).status, 201)
+  await query(database, `update refresh_families set second_factor_at = now() where session_id = '${sid}'`)
+  for (const [amr, status] of Object.entries({
+    '{fed,mfa}': 401,
+    '{fed,mfa,otp}': 401,
+    '{fed,otp,mfa}': 201,
+  })) {
+    await showed(amr)
+    t.equal((await key({})).status, status, `the provider's factor is none of their own: ${amr}`)
+  }
   const { elsewhere } = await member('admin')
   await query(
     database,

@@ -1,18 +1,21 @@
 import { insufficientAuthentication } from '../../errors.ts'
 import type { Caller } from '../../request/caller.ts'
+import { isCounting } from './counting-factor.ts'
 
 const secondFactorSeconds = 600
 const signInSeconds = 900
 
 /**
- * Whether the session showed a second factor that counts in the last 10 minutes, one of the person's own: what a provider saw lets
- * people in, and changes nothing. `now` in ms.
+ * Whether the session showed a second factor that counts in the last 10 minutes, one of the person's own, as owners need: what a
+ * provider saw lets people in, and changes nothing. `now` in ms.
  */
 export function hasFreshSecondFactor({ auth }: Caller, now: number): boolean {
   const { acr, amr, secondFactorAt } = auth.session
-  const isOwn = amr.some((method) => method !== 'fed' && method !== 'mfa')
   return (
-    isOwn && acr === 'aal2' && secondFactorAt !== null && now - secondFactorAt <= secondFactorSeconds * 1000
+    isCounting(amr, { isOwner: true }) &&
+    acr === 'aal2' &&
+    secondFactorAt !== null &&
+    now - secondFactorAt <= secondFactorSeconds * 1000
   )
 }
 
