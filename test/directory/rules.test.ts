@@ -178,6 +178,31 @@ t.test('rules reach no members above their editor, and none whom a policy protec
   t.same(await rolesOf(bea), ['member', 'Reader'], 'others are free')
 })
 
+t.test('a rule gives no role that has grown beyond its editor', async (t) => {
+  const { owner, directory, people, rolesOf } = await firmWithPeople('ada', 'bea')
+  const [ada, bea] = people as [string, string]
+  const reader = await addRole(owner, 'Reader', 'note:read')
+  const admin = await hire(owner, 'admin')
+  const { id: later } = await expect(201, directory.post('/Users', { userName: 'later' }))
+  const [crew, guests] = [await addGroup(directory, 'Crew', later), await addGroup(directory, 'Guests', ada)]
+  await addRule(admin, crew, 'Reader')
+  await addRule(owner, guests, 'Reader')
+  await put(directory, crew, 'add', bea)
+  t.same(await rolesOf(bea), ['member', 'Reader'])
+  const grown = { name: 'Reader', permissions: ['note:read', 'scim:provision'] }
+  await expect(200, owner.put(`/api/v1/tenants/${owner.tenantId}/roles/${reader}/`, grown))
+  const added = patch({ op: 'add', path: 'emails', value: [{ value: `${crypto.randomUUID()}@example.com` }] })
+  await expect(200, directory.patch(`/Users/${later}`, added))
+  await put(directory, crew, 'add', ada)
+  await put(directory, guests, 'remove', ada)
+  t.same(await rolesOf(ada), ['member'], 'the owner could give it, the admin cannot')
+  await put(directory, guests, 'add', ada)
+  t.same(await rolesOf(ada), ['member', 'Reader'])
+  await put(directory, guests, 'add', bea)
+  await put(directory, guests, 'remove', bea)
+  t.same(await rolesOf(bea), ['member'])
+})
+
 t.test('a policy that denies a directory to change members holds for groups', async (t) => {
   const { owner, directory, people, rolesOf } = await firmWithPeople('ada')
   await addRole(owner, 'Reader', 'note:read')

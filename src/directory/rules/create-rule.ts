@@ -7,6 +7,7 @@ import { recordChange } from '../../messages/audit/record-change.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { Caller } from '../../request/caller.ts'
 import { checkedGifts } from '../../tenancy/members/check-gifts.ts'
+import { holderOf } from '../../tenancy/roles/grantable-roles.ts'
 import { giveAndRecord, rolesToChange } from './apply-rules.ts'
 import { auditedRule, type NewRule } from './rule-schemas.ts'
 import { countRules, findGroupName, insertRule, type RuleRow } from './store.ts'
@@ -33,7 +34,7 @@ export async function createRule(tx: Tx, { clock }: Deps, caller: Caller, body: 
     actions: ['member:update'],
     held,
   })
-  insertRule(tx, { tenantId, id, groupId, roleIds, departmentId, at })
+  insertRule(tx, { tenantId, id, groupId, roleIds, departmentId, editor: holderOf(caller), at })
   const rule = {
     id,
     group_id: groupId,

@@ -5,6 +5,7 @@ import { listsOfValues } from '../../database/executor/rows.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
 import { byId, defineList, type ListPage } from '../../lists/list.ts'
+import type { Holder } from '../../tenancy/roles/grantable-roles.ts'
 
 const ruleRow = z.object({
   id: z.uuid(),
@@ -76,13 +77,18 @@ interface NewRule extends RuleKey {
   groupId: string
   roleIds: readonly string[]
   departmentId: string | null
+  /** What the person who writes the rule holds. */
+  editor: Holder
   at: number
 }
 
-export function insertRule(tx: Tx, { tenantId, id, groupId, roleIds, departmentId, at }: NewRule): void {
+export function insertRule(
+  tx: Tx,
+  { tenantId, id, groupId, roleIds, departmentId, editor, at }: NewRule,
+): void {
   tx.later(sql.unsafe`
-    insert into directory_rules (tenant_id, id, group_id, department_id, created_at)
-    values (${tenantId}, ${id}, ${groupId}, ${departmentId}, ${instant(at)})`)
+    insert into directory_rules (tenant_id, id, group_id, department_id, editor, created_at)
+    values (${tenantId}, ${id}, ${groupId}, ${departmentId}, ${sql.jsonb({ ...editor })}, ${instant(at)})`)
   for (const values of listsOfValues(roleIds.map((role) => [tenantId, id, role])))
     tx.later(sql.unsafe`insert into directory_rule_roles (tenant_id, rule_id, role_id) ${values}`)
 }

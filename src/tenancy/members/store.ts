@@ -92,7 +92,7 @@ export async function insertMember(tx: Tx, member: NewMember, known?: Person): P
   addPersonMemberships(tx, tenantId, [userId])
   addToCount(tx, tenantId, 'memberships')
   giveRoles(tx, tenantId, [{ memberId: id, roleIds }])
-  if (member.id ?? waiting) giveByRules(tx, tenantId, id)
+  if (member.id ?? waiting) await giveByRules(tx, tenantId, id)
   return id
 }
 
