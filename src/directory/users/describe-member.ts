@@ -45,6 +45,10 @@ export async function factsOf(tx: Tx, tenantId: string, id: string, document: Js
   return { departmentId, managerId, attributes }
 }
 
+/** Attributes, whose names are compared without case. */
+const byKey = (own: Record<string, unknown>) =>
+  new Map(Object.entries(own).map(([key, value]) => [key.toLowerCase(), value]))
+
 /**
  * Gives a member the department, the manager and the attributes that a directory changed; what people set otherwise stays. Both documents
  * are those of the User, `before` null if none of it was given to the member yet.
@@ -61,14 +65,16 @@ export async function describeMember(
   if (isDeepStrictEqual(was, is)) return
   const [member, facts] = await Promise.all([findMember(tx, tenantId, id), factsOf(tx, tenantId, id, after)])
   if (!member) return
-  const kept = Object.entries(member.attributes).filter(
-    ([key]) => !Object.keys(was.own).some((old) => old.toLowerCase() === key.toLowerCase()),
-  )
+  const [old, now] = [byKey(was.own), byKey(is.own)]
+  const isChanged = ([key]: [string, unknown]) =>
+    !isDeepStrictEqual(old.get(key.toLowerCase()), now.get(key.toLowerCase()))
+  const kept = Object.entries(member.attributes).filter((entry) => !isChanged(entry))
+  const given = Object.entries(facts.attributes).filter(isChanged)
   const changed = {
     ...member,
     department_id: was.department === is.department ? member.department_id : facts.departmentId,
     manager_id: was.manager === is.manager ? member.manager_id : facts.managerId,
-    attributes: { ...Object.fromEntries(kept), ...facts.attributes },
+    attributes: Object.fromEntries([...kept, ...given]),
   }
   const changes = changesBetween(auditedMember(member), auditedMember(changed))
   if (Object.keys(changes).length === 0) return
