@@ -361,6 +361,30 @@ t.test('a directory neither removes nor lifts what a person suspended', async (t
   t.equal((await directory.delete(`/Users/${id}`)).status, 204, 'its own suspension is no obstacle')
 })
 
+t.test('an expired invitation that is sent again escapes no directory', async (t) => {
+  const { owner, directory, members } = await foundFirm()
+  const invitations = `/api/v1/tenants/${owner.tenantId}/invitations/`
+  for (const [change, expected] of [
+    [{ active: false }, { status: 'suspended' }],
+    [{ emails: [{ value: 'other@elsewhere.example' }], active: false }, { status: 'active' }],
+  ] as const) {
+    const person = await service.signUp()
+    const { id } = await expect(201, directory.post('/Users', user(person.email)))
+    await service.mailTo(person.email, 'invit')
+    const { superuser } = service.databases
+    await query(superuser, `update invitations set expires_at = created_at where email = '${person.email}'`)
+    await query(superuser, `delete from captured_mails where recipient = '${person.email}'`)
+    await expect(200, directory.put(`/Users/${id}`, user(person.email, change)))
+    const [invitation] = (await expect(200, owner.get(`${invitations}?email=${person.email}`))).results
+    await expect(200, owner.post(`${invitations}${invitation.id}/resend/`))
+    const token = tokenIn(await service.mailTo(person.email, 'invit'))
+    await expect(200, person.post('/api/v1/invitations/accept/', { token }))
+    const member = await memberOf(owner, members, person.email)
+    t.match(member, expected)
+    t.equal(member.id === id, expected.status === 'suspended', 'who has another address is another User')
+  }
+})
+
 t.test('a tenant has a bounded number of Users who wait', async (t) => {
   const { owner, directory, domain, members } = await foundFirm()
   const { id } = await memberOf(owner, members, owner.email)

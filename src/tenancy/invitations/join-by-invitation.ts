@@ -96,7 +96,7 @@ export async function joinByInvitation(tx: Tx, offer: Offer, newcomer: Newcomer)
   const roleIds = await assertStillGivable(tx, tenantId, accepted)
   const { department_id: departmentId, external_id: externalId, created_at: joinedBy } = accepted
   const given = { tenantId, userId: person.id, roleIds, departmentId, at }
-  const newId = await insertMember(tx, { ...given, id: accepted.membership_id, accepts: true })
+  const newId = await insertMember(tx, { ...given, id: null, accepts: true })
   const isNew = newId !== null
   const memberId = newId ?? (await raiseMember(tx, { ...given, joinedBy }))
   if (memberId === null) throw new ApiError(409, 'already_member', 'You are already a member of this tenant.')

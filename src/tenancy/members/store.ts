@@ -59,7 +59,7 @@ interface NewMember {
   managerId?: string | null
   roleIds: readonly string[]
   attributes?: Record<string, unknown> | undefined
-  /** Whether the person accepts an invitation; else they may not know of the tenant. */
+  /** Whether the person accepts an invitation, which proves their address; else they may not know of the tenant. */
   accepts?: boolean
   at: number
 }
@@ -75,7 +75,7 @@ export async function insertMember(tx: Tx, member: NewMember, known?: Person): P
   const at = instant(member.at)
   if (known) willName(tx, userId)
   const person = known ?? (await lockPerson(tx, userId))
-  const isOpen = member.id === null && person.emailVerified
+  const isOpen = member.id === null && (accepts === true || person.emailVerified)
   const waiting = isOpen ? await findWaiting(tx, tenantId, person.email) : null
   const id = member.id ?? waiting?.id ?? timeOrderedId(member.at)
   const isHeld = waiting?.active === false
