@@ -202,9 +202,13 @@ t.test('a mapping gives at most what its editor can give, and never ownership', 
   }
   await owner.post(`${tenant}roles/`, connector)
   const clerk = await colleague(service, owner, 'Connector')
+  t.match(await send(clerk, { roles: ['Connector'] }), deny, 'they could be the member')
+  await query(
+    service.databases.superuser,
+    `update roles set permissions = permissions || '{policy:update}' where name = 'Connector' and tenant_id = '${owner.tenantId}'`,
+  )
   t.equal((await send(clerk, { roles: ['Connector'] })).status, 201)
   t.match(await send(clerk, { roles: ['auditor'] }), deny)
-  t.match(await send(clerk, { department_id: department }), deny, 'policies permit by departments')
 })
 
 t.test('policies about members hold for the editor of a mapping', async (t) => {
@@ -216,8 +220,14 @@ t.test('policies about members hold for the editor of a mapping', async (t) => {
     oidc,
     mapping: [{ claim: 'groups', value: 'a', roles: ['member'] }],
   }
+  const plain = (await admin.post(at, { ...body, mapping: [] })).body
   for (const rule of [
     { effect: 'deny', actions: ['member:create'] },
+    {
+      effect: 'require_approval',
+      actions: ['member:create'],
+      approval: { approver: { roles: ['owner'] } },
+    },
     {
       effect: 'require_approval',
       actions: ['member:update'],
@@ -232,6 +242,10 @@ t.test('policies about members hold for the editor of a mapping', async (t) => {
     t.equal(policy.status, 201, JSON.stringify(policy.body))
     t.match(await admin.post(at, body), deny, rule.effect)
     t.equal((await admin.post(at, { ...body, mapping: [] })).status, 201)
+    const jit = 'verified_domains'
+    const joins = rule.actions.includes('member:update') ? {} : deny
+    t.match(await admin.post(at, { ...body, mapping: [], jit }), joins, 'jit adds members')
+    t.match(await admin.patch(pathOf(plain), { jit }), joins)
     await owner.delete(`/api/v1/policies/${policy.body.id}/`)
   }
 })

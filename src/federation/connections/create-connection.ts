@@ -7,7 +7,7 @@ import { recordChange } from '../../messages/audit/record-change.ts'
 import { timeOrderedId } from '../../messages/outbox/time-ordered-id.ts'
 import type { Caller } from '../../request/caller.ts'
 import { whyNotCalled } from '../call-upstream.ts'
-import { checkedMapping } from './check-mapping.ts'
+import { assertMayBring, checkedMapping } from './check-mapping.ts'
 import type { NewConnection } from './connection-schemas.ts'
 import { settingsOf } from './show-connection.ts'
 import {
@@ -68,6 +68,7 @@ export async function createConnection(
     created_at: at,
     version: 1,
   }
+  await assertMayBring(tx, caller, row)
   const secret = body.kind === 'oidc' ? body.oidc.client_secret : null
   const sealed = secret === null ? null : sealSecret(deps, { tenantId, id }, secret)
   insertConnection(tx, row, { tenantId, createdBy, sealed })

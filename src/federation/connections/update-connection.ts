@@ -9,7 +9,7 @@ import { recordChange } from '../../messages/audit/record-change.ts'
 import { assertAmong } from '../../request/answer/etag.ts'
 import type { Caller } from '../../request/caller.ts'
 import { holderOf } from '../../tenancy/roles/grantable-roles.ts'
-import { checkedMapping } from './check-mapping.ts'
+import { assertMayBring, checkedMapping } from './check-mapping.ts'
 import type { ConnectionChange } from './connection-schemas.ts'
 import { assertCallable, sealSecret } from './create-connection.ts'
 import { readIdentityProvider } from './identity-provider.ts'
@@ -53,6 +53,7 @@ export async function updateConnection(
     ...known(given),
     mapping: mapping ? await checkedMapping(tx, caller, mapping) : before.mapping,
   }
+  if (edited.jit !== before.jit) await assertMayBring(tx, caller, edited)
   const isOther = isOtherSignIn(before, edited)
   const settled = isOther ? { ...edited, status: 'draft' as const, tested_by: null, tested_at: null } : edited
   const after = withStatus(settled, status, caller, at)

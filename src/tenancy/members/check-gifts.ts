@@ -1,8 +1,8 @@
 import type { Tx } from '../../database/executor/transaction.ts'
-import { ApiError, invalidField } from '../../errors.ts'
+import { invalidField } from '../../errors.ts'
 import type { Caller } from '../../request/caller.ts'
 import { lockDepartmentsShared } from '../departments/store.ts'
-import { assertGrantable, assertMayDescribe, holderOf } from '../roles/grantable-roles.ts'
+import { assertGrantable, holderOf, holds, refused } from '../roles/grantable-roles.ts'
 import { lockRolesNamed, roleNameKey } from '../roles/store.ts'
 
 /** What a rule gives members: roles, by name or id, and a department. */
@@ -22,7 +22,7 @@ interface Checked {
 
 /**
  * The ids of the roles of each gift. Throws 400 for an unknown role or department and for the role owner; 403 for
- * what the editor of the rules may not give: roles with permissions that they lack, a department without `policy:update`, and anything
+ * what the editor of the rules may not give: roles with permissions that they lack, anything without `policy:update`, and anything
  * where a policy denies them one of the actions, or demands an approval. Rules act in the name of their editor, at times when no person
  * is asked.
  */
@@ -52,15 +52,20 @@ export async function checkedGifts(
       throw invalidField(field(i, 'department_id'), 'This tenant has no department with this id.', 'unknown')
     return [...new Set(found.map(({ id }) => id))]
   })
+  // They could be the member: of oneself it is asked, too.
+  if (!holds(holderOf(caller), 'policy:update'))
+    throw refused('Rules for members take the permission policy:update.')
   assertGrantable(holderOf(caller), roles)
-  for (const department_id of departments) assertMayDescribe(caller, { department_id })
   const names = [...new Set([...roles.map(({ name }) => name), ...held])]
+  assertUndenied(caller, actions, names)
+  return ids
+}
+
+/** Throws 403 where a policy denies the editor one of the actions for members with these roles, or demands an approval. */
+export function assertUndenied(caller: Caller, actions: Checked['actions'], roles: readonly string[]): void {
   for (const action of actions)
-    if (caller.readerBy(action)({ type: 'member', fields: { roles: names } }) === null)
-      throw new ApiError(
-        403,
-        'permission_denied',
+    if (caller.readerBy(action)({ type: 'member', fields: { roles } }) === null)
+      throw refused(
         `You cannot write rules for members: a policy denies you ${action}, or demands an approval for it.`,
       )
-  return ids
 }
