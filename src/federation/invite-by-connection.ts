@@ -1,3 +1,4 @@
+import { nilUuid } from '../crypto/uuid.ts'
 import { inTenant } from '../database/executor/transaction.ts'
 import type { Deps } from '../deps.ts'
 import { ApiError } from '../errors.ts'
@@ -46,7 +47,8 @@ async function invite(
   const { tenantId } = connection
   const userId = joining.activated_by
   const scope = { tenantId, userId, requestInfo }
-  if (await isDeniedToJoin(deps, 'invitation:create', { ...standing, ...scope, email })) return
+  if (await isDeniedToJoin(deps, 'invitation:create', { ...standing, ...scope, userId: nilUuid, email }))
+    return
   await deps.limiters.mailing(scope, email, () =>
     inTenant(deps.db, scope, async (tx) => {
       const [giving, membership, id] = await Promise.all([

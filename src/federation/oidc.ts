@@ -77,7 +77,7 @@ export const finishOidc = (
       provider.serverMetadata().userinfo_endpoint && !client.withoutUserinfo
         ? await library.fetchUserInfo(provider, tokens.access_token, claims.sub)
         : {}
-    return { ...withoutMark(more, claims), ...claims }
+    return { ...countingOf(more, claims), ...claims }
   })
 
 /** Checks the answer of a `plain` provider, and gives the access token. Throws {@link UpstreamError}. */
@@ -106,11 +106,13 @@ async function exchange<T>(
   }
 }
 
-/** `email_verified` is about the address beside it: that of the userinfo says nothing of the one in the token. */
-function withoutMark(userinfo: Claims, { email }: Claims): Claims {
-  if (email === undefined) return userinfo
-  const { email_verified: _, ...more } = userinfo
-  return more
+/**
+ * What counts of the userinfo, which nothing signs: how and when a person signed in, the ID token alone says. `email_verified` is about the
+ * address beside it: that of the userinfo says nothing of the one in the token.
+ */
+function countingOf(userinfo: Claims, { email }: Claims): Claims {
+  const { auth_time: _time, amr: _amr, acr: _acr, email_verified, ...more } = userinfo
+  return email === undefined && email_verified !== undefined ? { ...more, email_verified } : more
 }
 
 /** Calls a provider. Throws {@link UpstreamError} if it gives no answer. */

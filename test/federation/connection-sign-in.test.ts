@@ -199,9 +199,15 @@ t.test('what the provider saw lets a member in, and is no factor of their own', 
   await through(id, asked)
   provider.lies = { claims: { auth_time: undefined } }
   await through(id, asked)
+  const { amr } = asked
+  const auth_time = Math.floor(service.now() / 1_000)
+  provider.lies = { claims: { auth_time: undefined }, userinfo: { auth_time } }
+  await through(id, asked)
+  provider.lies = { claims: { amr: undefined }, userinfo: { amr } }
+  await through(id, asked)
   provider.lies = {}
-  const levels = await sessionsOf(person)
-  t.same(levels.map(({ acr }) => acr).sort(), ['aal1', 'aal2'], 'one without a time is of an unknown age')
+  const levels = (await sessionsOf(person)).map(({ acr }) => acr).sort()
+  t.same(levels, ['aal1', 'aal1', 'aal1', 'aal2'], 'without a time, or by the userinfo, it does not count')
 })
 
 t.test('oidc-provider signs a member in on its own pages', async (t) => {
