@@ -228,6 +228,24 @@ t.test('a policy that denies a directory to change members holds for groups', as
   t.match(await directory.patch(`/Groups/${sales.id}`, add), scimError(403), 'also if it gives no role')
 })
 
+t.test('a rule gives a role that the mapping of a deleted connection gave before', async (t) => {
+  const { owner, directory, people, rolesOf } = await firmWithPeople('ada', 'bea')
+  const [ada, bea] = people as [string, string]
+  const reader = await addRole(owner, 'Reader', 'note:read')
+  const oidc = { issuer: 'https://login.example', client_id: 'x', client_secret: 'x' }
+  const connections = '/api/v1/connections/'
+  const { id } = await expect(201, owner.post(connections, { name: 'Login', kind: 'oidc', oidc }))
+  await query(
+    superuser,
+    `insert into membership_roles (tenant_id, membership_id, role_id, source, connection_id)
+     select m.tenant_id, m.id, '${reader}', 'connection', '${id}' from memberships m where m.id in ('${ada}', '${bea}')`,
+  )
+  await addRule(owner, await addGroup(directory, 'Crew', ada), 'Reader')
+  await expect(204, owner.delete(`${connections}${id}/`))
+  t.same(await rolesOf(ada), ['member', 'Reader'])
+  t.same(await rolesOf(bea), ['member'])
+})
+
 t.test('a tenant has at most 500 rules', async (t) => {
   const owner = await service.signUp()
   const directory = await openDirectory(service, owner)

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
+import { addGroup } from '../directory/open-directory.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { untilLocked } from '../helpers/lock-waits.ts'
 import { proveAddress } from '../helpers/prove-address.ts'
@@ -283,6 +284,24 @@ t.test('the mapping gives and takes back its own roles, and the first department
   await expect(204, owner.delete(`/api/v1/connections/${id}/`))
   t.same(await rolesAt(email, owner), ['Writer manual', 'member manual'])
   t.equal(await versionOf(), `${Number(changed) + 1}`)
+})
+
+t.test('a role that a rule of the directory gives, too, stays when the claim goes', async (t) => {
+  const { owner, domain, id } = await joinable({
+    mapping: [{ claim: 'groups', value: 'all', roles: ['auditor'] }],
+  })
+  const [email, sub] = [`ada@${domain}`, randomUUID()]
+  await through(id, { sub, email, groups: 'all' })
+  t.same(await rolesAt(email, owner), ['auditor connection', 'member manual'])
+  const group = await addGroup(service, owner)
+  const [member] = await membershipsAt(email)
+  await query(
+    database,
+    `insert into directory_group_members (tenant_id, group_id, member_id) values ('${owner.tenantId}', '${group}', '${member!.id}')`,
+  )
+  await expect(201, owner.post('/api/v1/directory/rules/', { group, roles: ['auditor'] }))
+  await through(id, { sub, email })
+  t.same(await rolesAt(email, owner), ['auditor directory', 'member manual'])
 })
 
 t.test('a mapping gives nothing above its activator, and no one becomes an owner', async (t) => {

@@ -25,7 +25,7 @@ export async function removeConnection(
   const at = clock()
   deleteSignInsBeyond(tx, { tenantId, id }, 0)
   deleteConnection(tx, { tenantId, id })
-  takeRolesOfConnection(tx, { tenantId, id, at })
+  await takeRolesOfConnection(tx, { tenantId, id, at })
   await endSessionsOfConnection(tx, caller, { tenantId, id }, at)
   await recordChange(tx, caller, at, {
     event: 'tenant.connection_deleted',

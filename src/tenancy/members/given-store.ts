@@ -76,11 +76,16 @@ const moved = (tenantId: string, which: Concerned): FragmentSqlToken => sql.frag
   where m.tenant_id = ${tenantId} and m.id = d.member_id and m.kind = 'user'
     and m.department_id is distinct from d.department_id`
 
+/** Gives members the roles of the rules of their groups that they lack. The tenant is locked. */
+export async function giveRolesByRules(tx: Tx, tenantId: string, ids: readonly string[]): Promise<void> {
+  const which = { ids }
+  tx.later(sql.unsafe`${missing(tenantId, which, await giftsTo(tx, tenantId, which))}`)
+}
+
 /** Gives a new member what the rules of their groups give. */
 export async function giveByRules(tx: Tx, tenantId: string, id: string): Promise<void> {
-  const which = { ids: [id] }
-  tx.later(sql.unsafe`${missing(tenantId, which, await giftsTo(tx, tenantId, which))}`)
-  tx.later(sql.unsafe`${moved(tenantId, which)}`)
+  await giveRolesByRules(tx, tenantId, [id])
+  tx.later(sql.unsafe`${moved(tenantId, { ids: [id] })}`)
 }
 
 /**

@@ -1,7 +1,10 @@
 import { z } from 'zod'
+import { idRow } from '../../database/executor/row-schemas.ts'
 import { listsOfValues } from '../../database/executor/rows.ts'
 import { sql, type Tx } from '../../database/executor/transaction.ts'
 import { instant } from '../../database/instant.ts'
+import { lockTenant } from '../../database/revisions.ts'
+import { giveRolesByRules } from './given-store.ts'
 
 interface RolesOfMember {
   tenantId: string
@@ -71,17 +74,27 @@ export async function changeRolesOf(
         on conflict do nothing returning role_id`),
     ),
   ])
+  const [taken = []] = changed
+  if (taken.length > 0) await giveWhatRulesGive(tx, tenantId, [memberId])
   return changed.flat().length > 0
 }
 
-/** Takes back the roles that a connection gave. As `Tx.later`; `at` in ms since 1970. */
-export function takeRolesOfConnection(
+/** A role that a connection and a rule of a directory give belongs to the first: when that goes, the rule still gives it. */
+async function giveWhatRulesGive(tx: Tx, tenantId: string, ids: readonly string[]): Promise<void> {
+  await lockTenant(tx, tenantId)
+  await giveRolesByRules(tx, tenantId, ids)
+}
+
+/** Takes back the roles that a connection gave, as far as no rule of a directory gives them. `at` in ms since 1970. */
+export async function takeRolesOfConnection(
   tx: Tx,
   { tenantId, id, at }: { tenantId: string; id: string; at: number },
-): void {
-  tx.later(sql.unsafe`
+): Promise<void> {
+  const ids = await tx.anyFirst(sql.type(idRow)`
     update memberships set version = version + 1, updated_at = ${instant(at)}
     where tenant_id = ${tenantId} and id in (
-      select membership_id from membership_roles where tenant_id = ${tenantId} and connection_id = ${id})`)
+      select membership_id from membership_roles where tenant_id = ${tenantId} and connection_id = ${id})
+    returning id`)
   tx.later(sql.unsafe`delete from membership_roles where tenant_id = ${tenantId} and connection_id = ${id}`)
+  if (ids.length > 0) await giveWhatRulesGive(tx, tenantId, ids)
 }
