@@ -42,13 +42,16 @@ export function livingOf(auth: AuthContext | null): AuthContext | null {
   return auth.membership?.status === 'active' && auth.tenant?.status === 'active' ? auth : null
 }
 
-/** Whether the connection of a session, if it has one, still lets its person in with what they may do by now. */
+/**
+ * Whether the way in which a session began still lets its person in: its connection with what they may do by now, and without one, where
+ * the tenant requires sso, an owner's second factor of a day.
+ */
 export async function isWayOpen(
   deps: PageDeps,
   { user, session, tenant, membership }: AuthContext,
 ): Promise<boolean> {
   const { connection, amr } = session
-  if (connection === null) return true
+  if (connection === null && (user.type === 'service_account' || !tenant?.requireSso)) return true
   if (!tenant || !membership) return false
   const entered = {
     tenant_id: tenant.id,

@@ -317,6 +317,29 @@ t.test('an organisation that begins to demand a second factor stops grants witho
   t.ok(await oidc.refreshTokenGrant(app.config, tokens.refresh_token!))
 })
 
+t.test('a second factor of today does not stand in for a connection where sso is required', async (t) => {
+  const firm = await service.signUp()
+  const app = await openApplication(service, firm)
+  const { tokens } = await tokensFor(service, app, firm)
+  const ask = () => oidc.fetchUserInfo(app.config, tokens.access_token, firm.id)
+  await look(
+    service,
+    `update sessions set acr = 'aal2', amr = '{pwd,otp,mfa}', second_factor_at = $2 where user_id = $1`,
+    [firm.id, new Date(service.now())],
+  )
+  t.ok(await ask())
+  await look(service, `update tenants set settings = settings || '{"sso": "required"}' where id = $1`, [
+    firm.tenantId,
+  ])
+  await t.rejects(ask())
+  await look(
+    service,
+    `update users set email_verified_at = $2, date_joined = $2, address_since = $2 where id = $1`,
+    [firm.id, new Date(service.now() - 2 * 86_400_000)],
+  )
+  t.ok(await ask(), 'one of a day does')
+})
+
 t.test('grants push no sign-in of their person out', async (t) => {
   const person = await colleague(service, owner)
   const { tokens } = await tokensFor(service, shop, person, { scope: 'openid offline_access' })
