@@ -21,6 +21,9 @@ export function reasonOf(error: unknown): string {
     message,
     status,
   } = error as Record<string, unknown>
+  // The browser brought the answer, so everyone can write the description.
+  if (cause instanceof URLSearchParams)
+    return /^\w{1,50}$/.test(String(code)) ? String(code) : 'it has no code of an error.'
   if (code) return [code, description].filter(Boolean).join(': ')
   if (status === 401) return 'it does not accept the client_id and client_secret (401).'
   const { claim, claims, expected } = ((cause as Error | undefined)?.cause ?? {}) as Record<string, unknown>

@@ -370,7 +370,14 @@ t.test('those who look after a connection read its last sign-ins, and why one wa
   const { pathname, search } = new URL(provider.deny((await pages.send({})).refresh!))
   await pages.visit(`${pathname}${search}`)
   t.match(await newest(), { code: 'provider_denied' })
-  t.equal((await owner.get(`${at}?outcome=refused`)).body.results.length, 3)
+  const begun = await tenants.begin(id, { sub }, pages)
+  await pages.visit(`${begun.replace(/code=[^&]*/, 'error=server_error&error_description=Call+555')}`)
+  t.match(
+    await newest(),
+    { code: 'provider_refused', reason: /server_error$/ },
+    'the browser can write the rest',
+  )
+  t.equal((await owner.get(`${at}?outcome=refused`)).body.results.length, 4)
 
   const before = (days: number) =>
     `timestamptz '${new Date(service.now() - days * 86_400_000).toISOString()}'`
@@ -383,7 +390,7 @@ t.test('those who look after a connection read its last sign-ins, and why one wa
   )
   await through(id, { sub, email })
   const kept = () => rows(`select at from connection_sign_ins where connection_id = '${id}'`)
-  t.equal((await kept()).length, 50)
+  t.equal((await kept()).length, 54, 'refusals push no sign-in out')
 
   const [auditor, stranger] = [await colleague(service, owner, 'auditor'), await service.signUp()]
   t.equal((await auditor.get(at)).status, 200)
@@ -404,6 +411,6 @@ t.test('those who look after a connection read its last sign-ins, and why one wa
     (await owner.get(at)).body.results.map(({ code }: Json) => code),
     ['sign_in_refused'],
   )
-  t.equal((await owner.delete(`/api/v1/connections/${id}/`)).status, 204)
+  t.match(await owner.delete(`/api/v1/connections/${id}/`), { status: 204 })
   t.same(await kept(), [])
 })

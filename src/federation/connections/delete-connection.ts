@@ -23,7 +23,7 @@ export async function removeConnection(
   const { tenantId } = caller
   const { id } = connection
   const at = clock()
-  deleteSignInsBeyond(tx, { tenantId, id }, 0)
+  deleteSignInsBeyond(tx, { tenantId, id, isRefused: null }, 0)
   deleteConnection(tx, { tenantId, id })
   await takeRolesOfConnection(tx, { tenantId, id, at })
   await endSessionsOfConnection(tx, caller, { tenantId, id }, at)

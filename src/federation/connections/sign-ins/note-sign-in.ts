@@ -7,7 +7,7 @@ import { type Asserted, type Upstream, UpstreamError } from '../../upstream.ts'
 import { type ConnectionRow, findConnection } from '../store.ts'
 import { deleteSignInsBeyond, insertSignIn, sealClaims } from './store.ts'
 
-/** How many sign-ins of a connection are kept: a provider that lies replaces its own rows, and fills nothing. */
+/** How many sign-ins of a connection are kept, and as many refusals: everyone can cause these, and they push no sign-in out. */
 const kept = 50
 const maxClaim = 500
 
@@ -42,7 +42,7 @@ export async function noteSignIn(
         claims_sealed:
           said && sealClaims(deps.sealer, { tenant_id: tenantId, id }, claimsFor(connection, said)),
       })
-      deleteSignInsBeyond(tx, key, kept)
+      deleteSignInsBeyond(tx, { ...key, isRefused: 'error' in ended }, kept)
     })
   } catch (err) {
     deps.log.warn(

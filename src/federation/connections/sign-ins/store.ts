@@ -50,9 +50,14 @@ export function insertSignIn(tx: Tx, connectionId: string, row: SignInRow): void
       ${row.user_id}, ${row.claims_sealed && sql.binary(row.claims_sealed)})`)
 }
 
-/** Deletes all sign-ins by a connection, except the newest `kept`. */
-export function deleteSignInsBeyond(tx: Tx, { tenantId, id }: ConnectionKey, kept: number): void {
-  const ofConnection = sql.fragment`tenant_id = ${tenantId} and connection_id = ${id}`
+/** Deletes the sign-ins by a connection except the newest `kept`: of those that were refused, of the others, or of all (null). */
+export function deleteSignInsBeyond(
+  tx: Tx,
+  { tenantId, id, isRefused }: ConnectionKey & { isRefused: boolean | null },
+  kept: number,
+): void {
+  const ofConnection = sql.fragment`
+    tenant_id = ${tenantId} and connection_id = ${id} and (outcome = 'refused') = coalesce(${isRefused}::boolean, outcome = 'refused')`
   tx.later(sql.unsafe`
     delete from connection_sign_ins where ${ofConnection} and id in (
       select id from connection_sign_ins where ${ofConnection} order by at desc, id desc offset ${kept})`)
