@@ -136,7 +136,7 @@ export const texts = {
   },
   signIns: {
     title: 'Last sign-ins',
-    about: 'The newest 50 of the last 30 days, and why one was refused.',
+    about: 'The newest 50, and the newest 50 refusals with the reason, of the last 30 days.',
     columns: ['Person', 'Outcome', 'When'],
     anyOutcome: 'Any outcome',
     outcomes: { signed_in: 'Signed in', joined: 'Joined', refused: 'Refused' },

@@ -132,7 +132,7 @@ export const connectionRoutes = (deps: Deps): Route[] => [
     action: 'connection:read',
     tag,
     summary: 'List the last sign-ins by a connection, newest first',
-    description: 'The newest 50 of the last 30 days, with those that were refused, and why.',
+    description: 'The newest 50 sign-ins and the newest 50 refusals of the last 30 days, and why.',
     query: signInList.query,
     status: 200,
     answer: uncountedPageOf(signInSchema),
