@@ -28,11 +28,11 @@ export async function createTrust(
 ): Promise<TrustRow> {
   const { tenantId, userId } = caller
   const at = deps.clock()
-  if (issuer.startsWith(deps.publicUrl()))
-    throw invalidField('issuer', 'This is the service itself: its tokens are no assertions.')
+  const isOwn = (url: string) => `${url}/`.startsWith(`${deps.publicUrl()}/`)
+  if (isOwn(issuer)) throw invalidField('issuer', 'This is the service itself: its tokens are no assertions.')
   const unreachable = jwks === null && whyNotCalled(issuer, deps.config)
   if (unreachable) throw invalidField('issuer', unreachable)
-  if (!`${audience}/`.startsWith(`${deps.publicUrl()}/`))
+  if (!isOwn(audience))
     throw invalidField(
       'audience',
       `Give ${deps.publicUrl()}, or a URL below it: a JWT for others is not for this service.`,

@@ -32,7 +32,7 @@ export const okta: readonly Sequence[] = [
         'first',
       ],
       ['GET /Users/{first}', null, 200, { id: '{first}', userName: String, active: Boolean }],
-      ['GET /Users?filter=userName eq "nobody@{domain}"', null, 200, { totalResults: 0, Resources: [] }],
+      ['GET /Users?filter=userName eq "unknown@{domain}"', null, 200, { totalResults: 0, Resources: [] }],
       [
         'GET /Users/010101001010101011001010101011',
         null,
